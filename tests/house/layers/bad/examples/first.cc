@@ -1,0 +1,3 @@
+#include <stint/stint.h>
+
+#include "ops/acquire.h"  // expect: public headers only

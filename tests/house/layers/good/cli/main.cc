@@ -1,0 +1,4 @@
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "stint/stint.h"

@@ -1,0 +1,4 @@
+#include <vector>
+
+#include "stint/amount.h"
+#include "stint/result.h"
