@@ -1,0 +1,156 @@
+// The answer to a request: a decision, the status of every limit involved, and the lease.
+#ifndef STINT_DECISION_H_
+#define STINT_DECISION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stint/amount.h"
+#include "stint/export.h"
+#include "stint/limit.h"
+#include "stint/result.h"
+#include "stint/time.h"
+
+namespace stint {
+
+/// Where a session quota's window stands.
+enum class WindowState {
+  kNone,        ///< The limit has no window of its own (rate, calendar).
+  kNotStarted,  ///< The next debit opens a window; the full allowance waits.
+  kRunning,     ///< The window ends at `resets_at`.
+};
+
+/// One limit as one call saw it. All amounts are what one write shard holds and may hold, with the
+/// level schedule in force and top-ups included.
+struct LimitStatus {
+  std::string entity;
+  std::string resource;
+  std::string name;
+  LimitKind kind = LimitKind::kRate;
+  bool soft = false;
+  /// Most that the limit can hold now.
+  MilliTokens capacity;
+  /// What is left after the call; below zero while in debt.
+  MilliTokens remaining;
+  MilliTokens requested;
+  /// The rate in force; zero amount for quotas.
+  MilliTokens refill_amount;
+  Millis refill_period{1000};
+  /// This limit refused the request.
+  bool exceeded = false;
+  /// No state of this limit could ever grant the request (decision 5): do not retry.
+  bool never_fits = false;
+  /// How long until the request fits if nobody competes; zero when it fits now, absent when it
+  /// never fits or no reset is in reach.
+  std::optional<Millis> retry_after;
+  /// When a quota is next restored whole. Absent for rates, for windows not started, for requests
+  /// that never fit, and where no edge is in reach.
+  std::optional<TimePoint> resets_at;
+  WindowState window = WindowState::kNone;
+  /// A soft limit whose balance is below zero.
+  bool overdrawn() const { return soft && remaining.count() < 0; }
+};
+
+/// Why a request was refused.
+struct Rejection {
+  /// Every declared limit of the entity and, with cascade, of its parent.
+  std::vector<LimitStatus> limits;
+  /// The longest wait among the limits that refused; absent when one of them never fits.
+  std::optional<Millis> retry_after;
+  bool never_fits = false;
+};
+
+namespace internal {
+class LeaseState;
+}
+
+/// What was taken, and the means to correct it. Movable, used by one thread at a time, and to be
+/// ended before its `Limiter` is destroyed.
+///
+/// The debit was written when the request was admitted. Corrections are collected and written once
+/// by `settle()`: one write per bucket, two for a credit that no longer fits (decision 19).
+/// Destroyed unsettled it settles itself, or rolls back while an exception unwinds; trouble
+/// is then reported to the limiter's observer.
+class STINT_EXPORT Lease {
+ public:
+  Lease();
+  explicit Lease(std::unique_ptr<internal::LeaseState> state);
+  Lease(Lease&&) noexcept;
+  Lease& operator=(Lease&&) noexcept;
+  ~Lease();
+
+  /// Adds `delta` to what the lease took of a declared limit; negative gives back. May leave debt.
+  /// Errors: `kInvalidArgument` for an undeclared limit, for giving back more than was taken, and
+  /// after the lease has ended.
+  Status adjust(std::string_view limit, Amount delta);
+  /// Gives back `amount` of what was taken. Same errors as `adjust`.
+  Status release(std::string_view limit, Amount amount);
+  /// Takes `amount` more if the balance this lease last saw allows it. Returns whether it did.
+  Result<bool> consume(std::string_view limit, Amount amount);
+
+  /// Writes the collected corrections, once. Errors: those of the store; the debits and
+  /// corrections that did land stay counted. A lease that has ended answers `kInvalidArgument`.
+  Status settle();
+  /// Gives back everything that was taken and drops collected corrections. Ends the lease.
+  Status roll_back();
+
+  /// What the lease holds of a limit, collected corrections included; zero if undeclared.
+  MilliTokens consumed(std::string_view limit) const;
+  /// The store failed and `OnUnavailable::kAllow` let the request pass: nothing is counted.
+  bool degraded() const;
+  /// Access is bypassed: consumption is counted, balances do not move.
+  bool bypassed() const;
+  /// False once settled or rolled back, and for a default-constructed lease.
+  bool open() const;
+
+ private:
+  std::unique_ptr<internal::LeaseState> state_;
+  int exceptions_at_start_ = 0;
+};
+
+enum class Outcome {
+  kAdmitted,
+  kRejected,  ///< At least one limit is short.
+  kDisabled,  ///< Access is refused by policy.
+};
+
+/// The result of an acquire. A value, never an error: true means go ahead.
+class STINT_EXPORT Decision {
+ public:
+  Decision(Outcome outcome, std::vector<LimitStatus> limits) :
+      outcome_(outcome), limits_(std::move(limits)) {}
+  static Decision admitted(std::vector<LimitStatus> limits, Lease lease);
+  static Decision rejected(Rejection rejection);
+  static Decision disabled(std::string entity, std::string resource, std::string level);
+
+  explicit operator bool() const { return outcome_ == Outcome::kAdmitted; }
+  Outcome outcome() const { return outcome_; }
+  /// Status of every declared limit of every bucket involved, the entity's own first.
+  const std::vector<LimitStatus>& limits() const { return limits_; }
+  /// Precondition: admitted. Ownership stays with the decision; move it out to keep it longer.
+  Lease& lease() { return lease_; }
+  /// Precondition: rejected.
+  const Rejection& rejection() const { return *rejection_; }
+  /// Precondition: disabled. Who is refused, and the level that says so.
+  const std::string& disabled_entity() const { return disabled_entity_; }
+  const std::string& disabled_resource() const { return disabled_resource_; }
+  const std::string& disabled_level() const { return disabled_level_; }
+  bool degraded() const { return lease_.degraded(); }
+
+ private:
+  Outcome outcome_;
+  std::vector<LimitStatus> limits_;
+  Lease lease_;
+  std::optional<Rejection> rejection_;
+  std::string disabled_entity_;
+  std::string disabled_resource_;
+  std::string disabled_level_;
+};
+
+}  // namespace stint
+
+#endif  // STINT_DECISION_H_

@@ -1,0 +1,17 @@
+// Everything of stint's core.
+#ifndef STINT_STINT_H_
+#define STINT_STINT_H_
+
+#include "stint/amount.h"
+#include "stint/config.h"
+#include "stint/decision.h"
+#include "stint/entity.h"
+#include "stint/limit.h"
+#include "stint/limiter.h"
+#include "stint/observer.h"
+#include "stint/request.h"
+#include "stint/result.h"
+#include "stint/store.h"
+#include "stint/time.h"
+
+#endif  // STINT_STINT_H_

@@ -1,0 +1,94 @@
+// The synchronous driver: runs an operation to its end on the calling thread.
+#ifndef STINT_LIMITER_DRIVER_H_
+#define STINT_LIMITER_DRIVER_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/op.h"
+#include "stint/limiter.h"
+#include "stint/time.h"
+#include "store/engine.h"
+
+namespace stint::limiter {
+
+/// Queues the callers of one bucket in this process, so that none of their writes is lost to
+/// another of them. Buckets share stripes; a caller holds those of all its buckets or none.
+class BucketQueues {
+ public:
+  static constexpr std::size_t kStripes = 1024;
+
+  /// Waits for the stripes of some buckets. Releases them when destroyed or taken anew.
+  class Turn {
+   public:
+    explicit Turn(BucketQueues& queues) : queues_(&queues) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() { release(); }
+    /// False when the wait took longer than until `deadline`; then nothing is held.
+    bool take(std::span<const std::uint64_t> buckets,
+              std::chrono::steady_clock::time_point deadline);
+    void release();
+
+   private:
+    BucketQueues* queues_;
+    std::array<std::size_t, 4> held_{};
+    std::size_t held_count_ = 0;
+  };
+
+ private:
+  struct alignas(64) Stripe {
+    std::timed_mutex mutex;
+  };
+  std::vector<Stripe> stripes_ = std::vector<Stripe>(kStripes);
+};
+
+/// Counts what is asked of the store, without making threads share a cache line.
+class RequestCounters {
+ public:
+  void count(std::span<const store::Call> calls);
+  RequestStats total() const;
+
+ private:
+  struct alignas(64) Slot {
+    std::atomic<std::uint64_t> requests{0};
+    // In halves of a unit, the smallest charge there is.
+    std::atomic<std::uint64_t> half_reads{0};
+    std::atomic<std::uint64_t> half_writes{0};
+    std::atomic<std::uint64_t> half_index_writes{0};
+  };
+  std::array<Slot, 16> slots_;
+};
+
+/// What one call runs with.
+struct DriverSetup {
+  store::Engine& engine;
+  Clock& clock;
+  BucketQueues& queues;
+  RequestCounters& counters;
+  std::chrono::steady_clock::time_point deadline;
+  /// While true, the deadline is not enforced: what was taken is being given back.
+  const bool& past_deadline_allowed;
+};
+
+/// Answers what `runner` asks for until its operation is done.
+void drive(ops::Runner& runner, const DriverSetup& setup);
+
+/// Runs an operation to its end.
+template <typename T>
+T run(ops::Op<T> op, const DriverSetup& setup) {
+  ops::Runner runner;
+  op.start(runner);
+  drive(runner, setup);
+  return op.take_result();
+}
+
+}  // namespace stint::limiter
+
+#endif  // STINT_LIMITER_DRIVER_H_

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <exception>
+#include <limits>
+
+#include "base/wide.h"
+#include "limiter/lease_state.h"
+#include "stint/decision.h"
+
+namespace stint {
+namespace {
+
+using internal::LeaseState;
+
+Error ended() { return Error::invalid("lease", "", "has ended"); }
+
+std::int64_t* correction_of(ops::LeaseRecord& lease, std::string_view limit) {
+  for (ops::LeaseRecord::Correction& correction : lease.corrections) {
+    if (correction.limit == limit) return &correction.delta;
+  }
+  lease.corrections.push_back({std::string(limit), 0});
+  return &lease.corrections.back().delta;
+}
+
+const ops::LeaseRecord::Seen* declared(const ops::LeaseRecord& lease, std::string_view limit) {
+  for (const ops::LeaseRecord::Seen& seen : lease.declared) {
+    if (seen.limit == limit) return &seen;
+  }
+  return nullptr;
+}
+
+std::int64_t pending(const ops::LeaseRecord& lease, std::string_view limit) {
+  for (const ops::LeaseRecord::Correction& correction : lease.corrections) {
+    if (correction.limit == limit) return correction.delta;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Lease::Lease() = default;
+
+Lease::Lease(std::unique_ptr<LeaseState> state)
+    : state_(std::move(state)), exceptions_at_start_(std::uncaught_exceptions()) {}
+
+Lease::Lease(Lease&& other) noexcept = default;
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  // What this lease held ends as if it went out of scope.
+  Lease ending(std::move(*this));
+  state_ = std::move(other.state_);
+  exceptions_at_start_ = other.exceptions_at_start_;
+  return *this;
+}
+
+Lease::~Lease() {
+  if (!open()) return;
+  LeaseState& state = *state_;
+  bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
+  Status status = unwinding ? roll_back() : settle();
+  if (!status) state.ender().report_lease_trouble(state.record(), status.error());
+}
+
+bool Lease::open() const { return state_ != nullptr && state_->open(); }
+bool Lease::degraded() const { return state_ != nullptr && state_->degraded(); }
+bool Lease::bypassed() const { return state_ != nullptr && state_->record().bypassed; }
+
+MilliTokens Lease::consumed(std::string_view limit) const {
+  if (state_ == nullptr) return MilliTokens();
+  const ops::LeaseRecord::Seen* seen = declared(state_->record(), limit);
+  if (seen == nullptr) return MilliTokens();
+  return MilliTokens(seen->requested + pending(state_->record(), limit));
+}
+
+Status Lease::adjust(std::string_view limit, Amount delta) {
+  if (!open()) return ended();
+  if (!delta.in_range()) return Error::invalid("delta", "", "must not exceed 9e15 tokens");
+  if (state_->degraded()) return Status();
+  ops::LeaseRecord& lease = state_->record();
+  const ops::LeaseRecord::Seen* seen = declared(lease, limit);
+  if (seen == nullptr) {
+    return Error::invalid("limit", limit, "was not declared when the lease was taken");
+  }
+  Int128 total = static_cast<Int128>(seen->requested) + pending(lease, limit) +
+                 delta.milli().count();
+  if (total < 0) {
+    return Error::invalid("delta", std::to_string(delta.milli().count()) + " thousandths",
+                          "gives back more than the lease took");
+  }
+  if (total > static_cast<Int128>(kMaxTokens) * 1000) {
+    return Error::invalid("delta", "", "a lease must not take more than 9e15 tokens");
+  }
+  *correction_of(lease, limit) += delta.milli().count();
+  return Status();
+}
+
+Status Lease::release(std::string_view limit, Amount amount) {
+  if (amount.milli().count() < 0) {
+    return Error::invalid("amount", std::to_string(amount.milli().count()) + " thousandths",
+                          "must not be negative");
+  }
+  return adjust(limit, amount.in_range() ? Amount(MilliTokens(-amount.milli().count())) : amount);
+}
+
+Result<bool> Lease::consume(std::string_view limit, Amount amount) {
+  if (!open()) return ended();
+  if (amount.milli().count() < 0) {
+    return Error::invalid("amount", std::to_string(amount.milli().count()) + " thousandths",
+                          "must not be negative");
+  }
+  if (!state_->degraded()) {
+    const ops::LeaseRecord::Seen* seen = declared(state_->record(), limit);
+    if (seen != nullptr && amount.in_range() &&
+        static_cast<Int128>(seen->remaining) - pending(state_->record(), limit) <
+            amount.milli().count()) {
+      return false;
+    }
+  }
+  if (Status adjusted = adjust(limit, amount); !adjusted) return adjusted.error();
+  return true;
+}
+
+Status Lease::settle() {
+  if (!open()) return ended();
+  state_->end();
+  const auto& corrections = state_->record().corrections;
+  bool nothing = std::all_of(corrections.begin(), corrections.end(),
+                             [](const auto& correction) { return correction.delta == 0; });
+  if (nothing || state_->degraded()) return Status();
+  return state_->ender().settle_lease(state_->record());
+}
+
+Status Lease::roll_back() {
+  if (!open()) return ended();
+  state_->end();
+  if (state_->degraded()) return Status();
+  return state_->ender().roll_back_lease(state_->record());
+}
+
+Decision Decision::admitted(std::vector<LimitStatus> limits, Lease lease) {
+  Decision decision(Outcome::kAdmitted, std::move(limits));
+  decision.lease_ = std::move(lease);
+  return decision;
+}
+
+Decision Decision::rejected(Rejection rejection) {
+  Decision decision(Outcome::kRejected, rejection.limits);
+  decision.rejection_ = std::move(rejection);
+  return decision;
+}
+
+Decision Decision::disabled(std::string entity, std::string resource, std::string level) {
+  Decision decision(Outcome::kDisabled, {});
+  decision.disabled_entity_ = std::move(entity);
+  decision.disabled_resource_ = std::move(resource);
+  decision.disabled_level_ = std::move(level);
+  return decision;
+}
+
+}  // namespace stint

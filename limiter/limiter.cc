@@ -1,0 +1,345 @@
+#include "stint/limiter.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "base/time.h"
+#include "limiter/caches.h"
+#include "limiter/driver.h"
+#include "limiter/lease_state.h"
+#include "limiter/store_handle.h"
+#include "model/names.h"
+#include "ops/acquire.h"
+#include "ops/config.h"
+#include "ops/entities.h"
+#include "ops/inspect.h"
+#include "ops/lease.h"
+#include "ops/namespaces.h"
+
+namespace stint {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+/// A namespace may be deleted and registered anew by another process (decision 24).
+constexpr std::chrono::minutes kNamespaceAge{5};
+
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() override {
+    return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
+  }
+};
+
+std::uint64_t system_seed() {
+  std::random_device device;
+  return static_cast<std::uint64_t>(device()) << 32 | device();
+}
+
+Status check_options(const LimiterOptions& options) {
+  if (Status s = model::validate_namespace(options.name_space); !s) return s;
+  constexpr Millis kShortestStamp{10'000};
+  if (options.stamp_ttl < kShortestStamp) {
+    return Error::invalid("stamp_ttl", std::to_string(options.stamp_ttl.count()) + " ms",
+                          "must be at least 10 s");
+  }
+  if (options.config_ttl < Millis(0) || options.rejection_ttl < Millis(0) ||
+      options.timeout <= Millis(0) || options.ttl_multiplier < 0 || options.max_views < 1) {
+    return Error::invalid("options", "", "a lifetime, the timeout or a size is out of range");
+  }
+  return Status();
+}
+
+Rejection to_rejection(std::vector<LimitStatus> limits) {
+  Rejection rejection;
+  rejection.retry_after = Millis(0);
+  for (const LimitStatus& status : limits) {
+    if (!status.exceeded) continue;
+    rejection.never_fits = rejection.never_fits || status.never_fits;
+    if (!status.retry_after) {
+      rejection.retry_after.reset();
+    } else if (rejection.retry_after) {
+      rejection.retry_after = std::max(*rejection.retry_after, *status.retry_after);
+    }
+  }
+  rejection.limits = std::move(limits);
+  return rejection;
+}
+
+bool is_store_failure(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kThrottled ||
+         code == ErrorCode::kOutcomeUnknown || code == ErrorCode::kCorrupt;
+}
+
+}  // namespace
+
+class Limiter::Impl final : public internal::LeaseEnder {
+ public:
+  Impl(Store store, LimiterOptions options)
+      : store_(std::move(store)),
+        options_(std::move(options)),
+        options_status_(check_options(options_)),
+        clock_(options_.clock != nullptr ? options_.clock : &system_clock_),
+        caches_(options_.max_views),
+        seed_(options_.seed ? *options_.seed : system_seed()) {
+    settings_.config_ttl = options_.config_ttl;
+    settings_.rejection_ttl = options_.rejection_ttl;
+    settings_.stamp_ttl = options_.stamp_ttl;
+    settings_.ttl_multiplier = options_.ttl_multiplier;
+  }
+
+  /// Runs `make(context)` to its end. The result's error type is `Error`.
+  template <typename Make>
+  auto call(const Make& make, std::optional<Millis> timeout = std::nullopt)
+      -> decltype(make(std::declval<ops::Context&>()).take_result()) {
+    Steady::time_point start = Steady::now();
+    if (!options_status_) return options_status_.error();
+    Random random(seed_ + calls_.fetch_add(1, std::memory_order_relaxed));
+    Steady::time_point deadline = start + timeout.value_or(options_.timeout);
+    Result<std::shared_ptr<const std::string>> ns = name_space(start, deadline, random);
+    if (!ns) return ns.error();
+    const StoreHandle& handle = *store_.handle();
+    ops::Context cx{**ns,
+                    handle.engine->capabilities(),
+                    handle.record.reset_rule,
+                    handle.record.burst_tolerance_divisor,
+                    settings_,
+                    caches_,
+                    random,
+                    options_.observer};
+    limiter::DriverSetup setup{*handle.engine, *clock_,  queues(), counters_,
+                               deadline,       cx.past_deadline_allowed};
+    return limiter::run(make(cx), setup);
+  }
+
+  Result<Decision> acquire(const AcquireRequest& request) {
+    if (Status valid = ops::validate_acquire(request); !valid) return valid.error();
+    Result<ops::Acquired> acquired =
+        call([&](ops::Context& cx) { return ops::acquire(cx, request); }, request.timeout);
+    if (!acquired) return failed_acquire(request, acquired.error());
+    switch (acquired->outcome) {
+      case Outcome::kRejected: {
+        Rejection rejection = to_rejection(std::move(acquired->limits));
+        if (options_.observer != nullptr) report_rejection(request, rejection);
+        return Decision::rejected(std::move(rejection));
+      }
+      case Outcome::kDisabled:
+        report(EventKind::kDisabled, request, nullptr);
+        return Decision::disabled(std::move(acquired->disabled_entity), request.resource,
+                                  std::move(acquired->disabled_level));
+      case Outcome::kAdmitted: break;
+    }
+    report(EventKind::kAdmitted, request, nullptr);
+    return Decision::admitted(std::move(acquired->limits), lease(std::move(acquired->lease), false));
+  }
+
+  Status settle_lease(ops::LeaseRecord& lease) override {
+    return call([&](ops::Context& cx) { return ops::settle(cx, lease); });
+  }
+  Status roll_back_lease(ops::LeaseRecord& lease) override {
+    return call([&](ops::Context& cx) { return ops::roll_back(cx, lease); });
+  }
+  void report_lease_trouble(const ops::LeaseRecord& lease, const Error& error) noexcept override {
+    if (options_.observer == nullptr) return;
+    Event event;
+    event.kind = EventKind::kLeaseTrouble;
+    if (!lease.legs.empty()) {
+      event.entity = lease.legs.front().names->entity;
+      event.resource = lease.legs.front().names->resource;
+    }
+    event.error = &error;
+    options_.observer->on_event(event);
+  }
+
+  void prefetch(std::string_view entity, std::string_view resource) noexcept {
+    caches_.prefetch(entity, resource, *store_.handle()->engine);
+  }
+  RequestStats stats() const { return counters_.total(); }
+  void forget_caches() { caches_.clear(); }
+
+ private:
+  /// Callers of all limiters of one store in this process share its queues.
+  limiter::BucketQueues& queues() { return store_.handle()->queues; }
+
+  Result<std::shared_ptr<const std::string>> name_space(Steady::time_point at,
+                                                        Steady::time_point deadline,
+                                                        Random& random) {
+    std::shared_ptr<const Resolved> resolved = std::atomic_load(&resolved_);
+    if (resolved && at - resolved->at < kNamespaceAge) {
+      return std::shared_ptr<const std::string>(resolved, &resolved->id);
+    }
+    std::lock_guard lock(resolving_);
+    resolved = std::atomic_load(&resolved_);
+    if (resolved && at - resolved->at < kNamespaceAge) {
+      return std::shared_ptr<const std::string>(resolved, &resolved->id);
+    }
+    bool no_exemption = false;
+    limiter::DriverSetup setup{*store_.handle()->engine, *clock_,  queues(), counters_,
+                               deadline,                 no_exemption};
+    Result<std::string> id = limiter::run(
+        ops::resolve_namespace(options_.name_space, random, clock_->now()), setup);
+    if (!id) return id.error();
+    auto fresh = std::make_shared<const Resolved>(Resolved{*id, at});
+    if (resolved && resolved->id != fresh->id) caches_.clear();
+    std::atomic_store(&resolved_, std::shared_ptr<const Resolved>(fresh));
+    return std::shared_ptr<const std::string>(fresh, &fresh->id);
+  }
+
+  Lease lease(ops::LeaseRecord record, bool degraded) {
+    return Lease(
+        std::make_unique<internal::LeaseState>(*this, std::move(record), degraded));
+  }
+
+  Result<Decision> failed_acquire(const AcquireRequest& request, const Error& error) {
+    OnUnavailable policy = request.on_unavailable.value_or(OnUnavailable::kBlock);
+    if (!request.on_unavailable) {
+      std::optional<ops::Caches::CachedConfig> system = caches_.find_config("");
+      if (system && system->record) {
+        policy = system->record->on_unavailable.value_or(OnUnavailable::kBlock);
+      }
+    }
+    report(EventKind::kStoreError, request, &error);
+    if (!is_store_failure(error.code()) || policy == OnUnavailable::kBlock) return error;
+    report(EventKind::kDegraded, request, &error);
+    return Decision::admitted({}, lease(ops::LeaseRecord(), true));
+  }
+
+  void report(EventKind kind, const AcquireRequest& request, const Error* error) {
+    if (options_.observer == nullptr) return;
+    Event event;
+    event.kind = kind;
+    event.entity = request.entity;
+    event.resource = request.resource;
+    event.error = error;
+    options_.observer->on_event(event);
+  }
+
+  void report_rejection(const AcquireRequest& request, const Rejection& rejection) {
+    Event event;
+    event.kind = EventKind::kRejected;
+    event.entity = request.entity;
+    event.resource = request.resource;
+    for (const LimitStatus& status : rejection.limits) {
+      if (!status.exceeded) continue;
+      event.limit = status.name;
+      break;
+    }
+    options_.observer->on_event(event);
+  }
+
+  struct Resolved {
+    std::string id;
+    Steady::time_point at;
+  };
+
+  Store store_;
+  LimiterOptions options_;
+  Status options_status_;
+  SystemClock system_clock_;
+  Clock* clock_;
+  ops::Settings settings_;
+  limiter::Caches caches_;
+  limiter::RequestCounters counters_;
+  std::uint64_t seed_;
+  std::atomic<std::uint64_t> calls_{0};
+  std::mutex resolving_;
+  std::shared_ptr<const Resolved> resolved_;  // accessed atomically
+};
+
+Limiter::Limiter(Store store, LimiterOptions options)
+    : impl_(std::make_unique<Impl>(std::move(store), std::move(options))) {}
+Limiter::~Limiter() = default;
+Limiter::Limiter(Limiter&&) noexcept = default;
+Limiter& Limiter::operator=(Limiter&&) noexcept = default;
+
+Result<Decision> Limiter::acquire(const AcquireRequest& request) {
+  return impl_->acquire(request);
+}
+
+Result<Availability> Limiter::available(std::string_view entity, std::string_view resource,
+                                        const std::vector<Consume>& need) {
+  return impl_->call(
+      [&](ops::Context& cx) { return ops::available(cx, entity, resource, need); });
+}
+
+Result<Explanation> Limiter::explain(std::string_view entity, std::string_view resource) {
+  return impl_->call([&](ops::Context& cx) { return ops::explain(cx, entity, resource); });
+}
+
+Result<Entity> Limiter::create_entity(std::string_view id, const EntityOptions& options) {
+  return impl_->call([&](ops::Context& cx) { return ops::create_entity(cx, id, options); });
+}
+
+Result<Entity> Limiter::get_entity(std::string_view id) {
+  return impl_->call([&](ops::Context& cx) { return ops::get_entity(cx, id); });
+}
+
+Result<EntityPage> Limiter::list_entities(std::optional<std::string> from, int page_size) {
+  return impl_->call([&](ops::Context& cx) { return ops::list_entities(cx, from, page_size); });
+}
+
+Result<EntityPage> Limiter::list_children(std::string_view parent, std::optional<std::string> from,
+                                          int page_size) {
+  return impl_->call(
+      [&](ops::Context& cx) { return ops::list_children(cx, parent, from, page_size); });
+}
+
+Result<std::int64_t> Limiter::delete_entity(std::string_view id) {
+  return impl_->call([&](ops::Context& cx) { return ops::delete_entity(cx, id); });
+}
+
+Result<LimitsChange> Limiter::set_limits(const Scope& scope, const LimitList& limits,
+                                         const SetLimitsOptions& options) {
+  if (limits.error()) return *limits.error();
+  return impl_->call(
+      [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits.limits(), options); });
+}
+
+Result<ScopeConfig> Limiter::get_limits(const Scope& scope) {
+  return impl_->call([&](ops::Context& cx) { return ops::get_limits(cx, scope); });
+}
+
+Result<LimitsChange> Limiter::delete_limits(const Scope& scope, bool dry_run) {
+  return impl_->call([&](ops::Context& cx) { return ops::delete_limits(cx, scope, dry_run); });
+}
+
+Result<ResolvedLimits> Limiter::resolve_limits(std::string_view entity, std::string_view resource) {
+  Result<ops::ResolvedConfig> config = impl_->call(
+      [&](ops::Context& cx) { return ops::resolve_config(cx, entity, resource); });
+  if (!config) return config.error();
+  ResolvedLimits resolved;
+  resolved.level = config->level;
+  if (config->record) {
+    for (const auto& limit : config->record->limits) resolved.limits.push_back(limit->limit());
+  }
+  return resolved;
+}
+
+void Limiter::prefetch(std::string_view entity, std::string_view resource) noexcept {
+  impl_->prefetch(entity, resource);
+}
+
+RequestStats Limiter::stats() const { return impl_->stats(); }
+
+void Limiter::forget_caches() { impl_->forget_caches(); }
+
+std::string_view to_string(EventKind kind) {
+  switch (kind) {
+    case EventKind::kAdmitted: return "admitted";
+    case EventKind::kRejected: return "rejected";
+    case EventKind::kDisabled: return "disabled";
+    case EventKind::kDegraded: return "degraded";
+    case EventKind::kStoreError: return "store_error";
+    case EventKind::kConflict: return "conflict";
+    case EventKind::kLeaseTrouble: return "lease_trouble";
+    case EventKind::kClockBehind: return "clock_behind";
+    case EventKind::kLimitsDisagree: return "limits_disagree";
+    case EventKind::kFanoutIncomplete: return "fanout_incomplete";
+  }
+  return "unknown";
+}
+
+}  // namespace stint

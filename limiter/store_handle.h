@@ -1,0 +1,33 @@
+// What a `Store` refers to: the engine, its record, and the queues of its buckets.
+#ifndef STINT_LIMITER_STORE_HANDLE_H_
+#define STINT_LIMITER_STORE_HANDLE_H_
+
+#include <memory>
+
+#include "limiter/driver.h"
+#include "schema/records.h"
+#include "stint/result.h"
+#include "stint/store.h"
+#include "store/engine.h"
+
+namespace stint {
+
+class StoreHandle {
+ public:
+  StoreHandle(std::shared_ptr<store::Engine> store_engine, schema::StoreRecord store_record)
+      : engine(std::move(store_engine)), record(store_record) {}
+
+  std::shared_ptr<store::Engine> engine;
+  schema::StoreRecord record;
+  limiter::BucketQueues queues;
+};
+
+namespace limiter {
+
+/// Reads or writes the store's record through the engine.
+Result<Store> open_store(std::shared_ptr<store::Engine> engine, const StoreOptions& options);
+
+}  // namespace limiter
+}  // namespace stint
+
+#endif  // STINT_LIMITER_STORE_HANDLE_H_

@@ -1,0 +1,63 @@
+#include "model/names.h"
+
+#include <string>
+
+namespace stint::model {
+namespace {
+
+bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_alphanumeric(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+// 1 to `longest` of letters, digits and `punctuation`, the first a letter or, if allowed, a digit.
+Status validate(std::string_view field, std::string_view text, std::size_t longest,
+                bool digit_first, std::string_view punctuation) {
+  auto refuse = [&](std::string reason) {
+    return Error::invalid(std::string(field), text, std::move(reason));
+  };
+  if (text.empty()) return refuse("must not be empty");
+  if (text.size() > longest) {
+    return refuse("longer than " + std::to_string(longest) + " characters");
+  }
+  if (!is_letter(text.front()) && !(digit_first && is_alphanumeric(text.front()))) {
+    return refuse(digit_first ? "must begin with an ASCII letter or digit"
+                              : "must begin with an ASCII letter");
+  }
+  for (char c : text) {
+    if (!is_alphanumeric(c) && punctuation.find(c) == std::string_view::npos) {
+      return refuse("only ASCII letters, digits and " + std::string(punctuation) + " are allowed");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate_entity_id(std::string_view field, std::string_view id) {
+  return validate(field, id, 256, true, "_-.:@");
+}
+
+Status validate_resource(std::string_view resource) {
+  return validate("resource", resource, 64, false, "_-./:");
+}
+
+Status validate_limit_name(std::string_view name) {
+  if (name == kWriteCapacityLimit) {
+    return Error::invalid("limit.name", name, "reserved for the write capacity of a partition");
+  }
+  return validate("limit.name", name, 64, false, "_-.");
+}
+
+Status validate_namespace(std::string_view name) {
+  if (name.empty()) return Error::invalid("namespace", name, "must not be empty");
+  if (name.size() > 255) return Error::invalid("namespace", name, "longer than 255 bytes");
+  if (name == "_") return Error::invalid("namespace", name, "reserved for the store's own records");
+  for (char c : name) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      return Error::invalid("namespace", name, "must not hold control characters");
+    }
+  }
+  return {};
+}
+
+}  // namespace stint::model

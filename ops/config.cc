@@ -1,0 +1,393 @@
+#include "ops/config.h"
+
+#include <algorithm>
+
+#include "model/names.h"
+#include "ops/fanout.h"
+#include "ops/leg.h"
+#include "schema/keys.h"
+
+namespace stint::ops {
+namespace {
+
+Status validate_scope(const Scope& scope) {
+  if (!scope.entity_id().empty()) {
+    Status valid = model::validate_entity_id("entity", scope.entity_id());
+    if (!valid) return valid;
+  }
+  if (!scope.resource_name().empty()) return model::validate_resource(scope.resource_name());
+  return Status();
+}
+
+store::Key key_of(const Context& cx, const Scope& scope) {
+  return schema::config_key(cx.ns, scope.entity_id(), scope.resource_name());
+}
+
+ScopeConfig scope_config(const schema::ConfigRecord& record) {
+  ScopeConfig config;
+  for (const auto& limit : record.limits) config.limits.push_back(limit->limit());
+  config.access = record.access;
+  config.cascade = record.cascade;
+  config.on_unavailable = record.on_unavailable;
+  return config;
+}
+
+/// How an entity-level scope is counted in its registry.
+std::string_view registry_name(const Scope& scope) {
+  return scope.resource_name().empty() ? model::kDefaultResource
+                                       : std::string_view(scope.resource_name());
+}
+
+/// Counts an entity-level item in (+1) or out (-1) of the registry.
+store::UpdateProgram count_in_registry(const Context& cx, const store::Key& key,
+                                       const Scope& scope, std::int64_t by) {
+  using store::Action;
+  using store::Change;
+  using store::Operand;
+  using store::Value;
+  store::UpdateProgram program;
+  program.actions.push_back(Action{Change::kAdd, store::intern(registry_name(scope)),
+                                   Operand::literal(Value::number(by))});
+  program.actions.push_back(
+      Action{Change::kSetIfAbsent, store::index_pk(4),
+             Operand::literal(Value::string(schema::namespace_partition(cx.ns)))});
+  program.actions.push_back(Action{Change::kSetIfAbsent, store::index_sk(4),
+                                   Operand::literal(Value::string(key.pk()))});
+  return program;
+}
+
+store::UpdateProgram list_resource(const Context& cx, const store::Key& key, const Scope& scope,
+                                   bool listed) {
+  using store::Action;
+  using store::Change;
+  using store::Operand;
+  using store::Value;
+  store::UpdateProgram program;
+  Operand names = Operand::literal(Value::string_set({scope.resource_name()}));
+  program.actions.push_back(Action{listed ? Change::kAdd : Change::kRemoveFromSet,
+                                   store::intern("resources"), names});
+  if (!listed) return program;
+  program.actions.push_back(
+      Action{Change::kSetIfAbsent, store::index_pk(4),
+             Operand::literal(Value::string(schema::namespace_partition(cx.ns)))});
+  program.actions.push_back(Action{Change::kSetIfAbsent, store::index_sk(4),
+                                   Operand::literal(Value::string(key.pk()))});
+  return program;
+}
+
+/// Own caches must not serve what was just replaced.
+void forget_scope(Context& cx, const Scope& scope) {
+  if (!scope.is_entity_level()) {
+    cx.caches.forget_config(scope.resource_name());
+    cx.caches.forget_configs();
+  } else if (scope.resource_name().empty()) {
+    cx.caches.forget_entity(scope.entity_id());
+  } else {
+    cx.caches.forget_view(scope.entity_id(), scope.resource_name());
+  }
+}
+
+bool softness_changed(const ScopeConfig& before, const ScopeConfig& after) {
+  auto soft_names = [](const ScopeConfig& config) {
+    std::vector<std::string> names;
+    for (const Limit& limit : config.limits) {
+      if (limit.soft()) names.push_back(limit.name());
+    }
+    return names;
+  };
+  return soft_names(before) != soft_names(after);
+}
+
+/// Which buckets a change of a scope reaches at once.
+bool is_fanned_out(const Scope& scope, const ScopeConfig& before, const ScopeConfig& after) {
+  if (scope.is_entity_level()) return true;
+  if (scope.resource_name().empty()) return false;
+  return before.access != after.access || softness_changed(before, after);
+}
+
+struct Stored {
+  bool exists = false;
+  std::shared_ptr<const schema::ConfigRecord> record;  // null when absent or corrupt
+  std::optional<Error> corrupt;
+};
+
+Op<Result<Stored>> read_scope(Context& cx, const Scope& scope) {
+  store::Key key = key_of(cx, scope);
+  store::GetRequest request(key, store::Consistency::kStrong);
+  auto reply = co_await ask(request);
+  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  Stored stored;
+  if (!reply.image) co_return stored;
+  stored.exists = true;
+  auto record = schema::decode_config(*reply.image, cx.reset_rule);
+  if (record) {
+    stored.record = *record;
+  } else {
+    stored.corrupt = record.error();
+  }
+  co_return stored;
+}
+
+Op<Status> write_entity_scope(Context& cx, const Scope& scope, store::ImagePtr item) {
+  store::Key registry = schema::entity_config_registry_key(cx.ns);
+  store::UpdateProgram count = count_in_registry(cx, registry, scope, 1);
+  store::Condition absent;
+  absent.require(store::Term{store::Test::kItemAbsent});
+  std::vector<store::TransactItem> items;
+  items.emplace_back(store::PutRequest(item, &absent));
+  items.emplace_back(store::UpdateRequest(registry, count, store::Params()));
+  store::TransactRequest create(items, std::string());
+  auto created = co_await ask(create);
+  if (created.outcome == store::Outcome::kOk) co_return Status();
+  if (created.outcome != store::Outcome::kConditionFailed) co_return error_of(created);
+  store::PutRequest replace(item, nullptr);
+  auto replaced = co_await ask(replace);
+  if (replaced.outcome != store::Outcome::kOk) co_return error_of(replaced);
+  co_return Status();
+}
+
+Op<Status> write_shared_scope(Context& cx, const Scope& scope, store::ImagePtr item) {
+  store::PutRequest replace(item, nullptr);
+  auto replaced = co_await ask(replace);
+  if (replaced.outcome != store::Outcome::kOk) co_return error_of(replaced);
+  if (scope.resource_name().empty()) co_return Status();
+  store::Key registry = schema::resource_registry_key(cx.ns);
+  store::UpdateProgram listed = list_resource(cx, registry, scope, true);
+  store::UpdateRequest update(registry, listed, store::Params());
+  auto reply = co_await ask(update);
+  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  co_return Status();
+}
+
+Op<Status> remove_entity_scope(Context& cx, const Scope& scope) {
+  store::Key key = key_of(cx, scope);
+  store::Key registry = schema::entity_config_registry_key(cx.ns);
+  store::UpdateProgram count = count_in_registry(cx, registry, scope, -1);
+  store::Condition exists;
+  exists.require(store::Term{store::Test::kItemExists});
+  std::vector<store::TransactItem> items;
+  items.emplace_back(store::DeleteRequest(key, &exists));
+  items.emplace_back(store::UpdateRequest(registry, count, store::Params()));
+  store::TransactRequest remove(items, std::string());
+  auto removed = co_await ask(remove);
+  if (removed.outcome == store::Outcome::kConditionFailed) {
+    co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
+  }
+  if (removed.outcome != store::Outcome::kOk) co_return error_of(removed);
+  store::UpdateProgram drop;
+  store::AttrId counter = store::intern(registry_name(scope));
+  drop.condition.require(store::Term{store::Test::kLessOrEqual, counter,
+                                     store::Operand::literal(store::Value::number(0))});
+  drop.actions.push_back(store::Action{store::Change::kRemove, counter});
+  store::UpdateRequest update(registry, drop, store::Params());
+  auto reply = co_await ask(update);
+  bool done = reply.outcome == store::Outcome::kOk ||
+              reply.outcome == store::Outcome::kConditionFailed;
+  if (!done) co_return error_of(reply);
+  co_return Status();
+}
+
+Op<Status> remove_shared_scope(Context& cx, const Scope& scope) {
+  store::Key key = key_of(cx, scope);
+  store::Condition exists;
+  exists.require(store::Term{store::Test::kItemExists});
+  store::DeleteRequest remove(key, &exists);
+  auto removed = co_await ask(remove);
+  if (removed.outcome == store::Outcome::kConditionFailed) {
+    co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
+  }
+  if (removed.outcome != store::Outcome::kOk) co_return error_of(removed);
+  if (scope.resource_name().empty()) co_return Status();
+  store::Key registry = schema::resource_registry_key(cx.ns);
+  store::UpdateProgram unlisted = list_resource(cx, registry, scope, false);
+  store::UpdateRequest update(registry, unlisted, store::Params());
+  auto reply = co_await ask(update);
+  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  co_return Status();
+}
+
+/// Stamps the buckets that a change reaches, or counts them.
+Op<Result<std::int64_t>> reach_buckets(Context& cx, const Scope& scope, bool dry_run) {
+  Result<std::int64_t> reached = co_await stamp_buckets(cx, scope, dry_run);
+  if (!reached) {
+    const Error& error = reached.error();
+    Event event;
+    event.kind = EventKind::kFanoutIncomplete;
+    event.entity = scope.entity_id();
+    event.resource = scope.resource_name();
+    event.error = &error;
+    cx.report(event);
+  }
+  co_return reached;
+}
+
+}  // namespace
+
+ConfigReads::ConfigReads(Context& cx, std::string_view entity, std::string_view resource,
+                         bool uncached, TimePoint now)
+    : cx_(&cx),
+      now_(now),
+      levels_{Level{ConfigLevel::kEntityResource, std::string(entity), std::string(resource), {}, {}},
+              Level{ConfigLevel::kEntity, std::string(entity), std::string(), {}, {}},
+              Level{ConfigLevel::kResource, std::string(), std::string(resource), {}, {}},
+              Level{ConfigLevel::kSystem, std::string(), std::string(), {}, {}}} {
+  for (Level& level : levels_) {
+    if (!level.entity.empty()) continue;
+    level.known = cx.caches.find_config(level.resource);
+    if (uncached || !level.known) continue;
+    Millis age = now - level.known->read_at;
+    if (age >= Millis(0) && age <= cx.settings.config_ttl) level.cached = level.known;
+  }
+}
+
+void ConfigReads::append_keys(std::vector<store::Key>& keys) const {
+  for (const Level& level : levels_) {
+    if (!level.cached) keys.push_back(schema::config_key(cx_->ns, level.entity, level.resource));
+  }
+}
+
+Result<ResolvedConfig> ConfigReads::resolve(std::span<const store::ImagePtr> images) {
+  ResolvedConfig config;
+  config.read_at = now_;
+  std::size_t next = 0;
+  for (Level& level : levels_) {
+    std::shared_ptr<const schema::ConfigRecord> record;
+    if (level.cached) {
+      record = level.cached->record;
+      config.read_at = std::min(config.read_at, level.cached->read_at);
+    } else {
+      const store::ImagePtr& image = images[next++];
+      if (image && level.known && level.known->image == image) {
+        record = level.known->record;
+      } else if (image) {
+        auto decoded = schema::decode_config(*image, cx_->reset_rule);
+        if (!decoded) return decoded.error();
+        record = *decoded;
+      }
+      if (level.entity.empty()) {
+        cx_->caches.put_config(level.resource, Caches::CachedConfig{image, record, now_});
+      }
+    }
+    if (!record) continue;
+    if (!config.record && !record->limits.empty()) {
+      config.record = record;
+      config.level = level.level;
+    }
+    if (level.level == ConfigLevel::kSystem) {
+      config.on_unavailable = record->on_unavailable;
+      continue;  // the system level has no policies (rules 5.6)
+    }
+    if (config.access_level == ConfigLevel::kNone && record->access) {
+      config.access = *record->access;
+      config.access_level = level.level;
+    }
+    if (!config.cascade) config.cascade = record->cascade;
+  }
+  return config;
+}
+
+Op<Result<ResolvedConfig>> resolve_config(Context& cx, std::string_view entity,
+                                          std::string_view resource) {
+  Leg leg(std::make_shared<const BucketNames>(cx.ns, entity, resource, 0));
+  TurnRequest no_bucket(std::span<const std::uint64_t>{});
+  TimePoint now = co_await turn(no_bucket);
+  Reads reads;
+  reads.config = true;
+  reads.all_levels = true;
+  reads.consistency = store::Consistency::kStrong;
+  Status read = co_await read_leg(cx, leg, reads, now);
+  if (!read) co_return read.error();
+  co_return *leg.view.config;
+}
+
+Op<Result<ScopeConfig>> get_limits(Context& cx, const Scope& scope) {
+  if (Status valid = validate_scope(scope); !valid) co_return valid.error();
+  Result<Stored> stored = co_await read_scope(cx, scope);
+  if (!stored) co_return stored.error();
+  if (!stored->exists) co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
+  if (stored->corrupt) co_return *stored->corrupt;
+  co_return scope_config(*stored->record);
+}
+
+Op<Result<LimitsChange>> set_limits(Context& cx, const Scope& scope,
+                                    const std::vector<Limit>& limits,
+                                    const SetLimitsOptions& options) {
+  if (Status valid = validate_scope(scope); !valid) co_return valid.error();
+  bool is_system = !scope.is_entity_level() && scope.resource_name().empty();
+  if (is_system && (options.access || options.cascade)) {
+    co_return Error::invalid("scope", "system", "access and cascade are not set for the system");
+  }
+  if (!is_system && options.on_unavailable) {
+    co_return Error::invalid("on_unavailable", "", "is set for the system only");
+  }
+  if (limits.empty() && !options.access && !options.cascade && !options.on_unavailable) {
+    co_return Error::invalid("limits", "", "none given; delete the scope to remove its limits");
+  }
+  auto compiled = schema::compile_limits(limits, cx.reset_rule);
+  if (!compiled) co_return compiled.error();
+
+  Result<Stored> stored = co_await read_scope(cx, scope);
+  if (!stored) co_return stored.error();
+  LimitsChange change;
+  schema::ConfigRecord after = **compiled;
+  after.on_unavailable = options.on_unavailable;
+  if (stored->record) {
+    // Policies survive a change of limits (rules 1.4).
+    change.before = scope_config(*stored->record);
+    after.access = stored->record->access;
+    after.odd_access = stored->record->odd_access;
+    after.cascade = stored->record->cascade;
+    after.audit_retention_days = stored->record->audit_retention_days;
+  }
+  if (options.access) {
+    after.access = options.access;
+    after.odd_access.reset();
+  }
+  if (options.cascade) after.cascade = options.cascade;
+  change.after = scope_config(after);
+
+  if (!options.dry_run) {
+    store::ImagePtr item = schema::encode_config(cx.ns, scope, after);
+    if (scope.is_entity_level()) {
+      Status written = co_await write_entity_scope(cx, scope, item);
+      if (!written) co_return written.error();
+    } else {
+      Status written = co_await write_shared_scope(cx, scope, item);
+      if (!written) co_return written.error();
+    }
+    forget_scope(cx, scope);
+  }
+  if (is_fanned_out(scope, change.before, change.after)) {
+    Result<std::int64_t> reached = co_await reach_buckets(cx, scope, options.dry_run);
+    if (!reached) co_return reached.error();
+    change.buckets = *reached;
+  }
+  co_return change;
+}
+
+Op<Result<LimitsChange>> delete_limits(Context& cx, const Scope& scope, bool dry_run) {
+  if (Status valid = validate_scope(scope); !valid) co_return valid.error();
+  Result<Stored> stored = co_await read_scope(cx, scope);
+  if (!stored) co_return stored.error();
+  if (!stored->exists) co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
+  LimitsChange change;
+  if (stored->record) change.before = scope_config(*stored->record);
+  if (!dry_run) {
+    if (scope.is_entity_level()) {
+      Status removed = co_await remove_entity_scope(cx, scope);
+      if (!removed) co_return removed.error();
+    } else {
+      Status removed = co_await remove_shared_scope(cx, scope);
+      if (!removed) co_return removed.error();
+    }
+    forget_scope(cx, scope);
+  }
+  if (is_fanned_out(scope, change.before, change.after)) {
+    Result<std::int64_t> reached = co_await reach_buckets(cx, scope, dry_run);
+    if (!reached) co_return reached.error();
+    change.buckets = *reached;
+  }
+  co_return change;
+}
+
+}  // namespace stint::ops

@@ -1,0 +1,129 @@
+// Everything an operation may use besides the store: settings, random numbers, caches, observer.
+#ifndef STINT_OPS_CONTEXT_H_
+#define STINT_OPS_CONTEXT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "schema/bucket_item.h"
+#include "schema/config_item.h"
+#include "schema/keys.h"
+#include "stint/limit.h"
+#include "stint/observer.h"
+#include "stint/time.h"
+#include "store/engine.h"
+#include "store/image.h"
+#include "store/key.h"
+
+namespace stint::ops {
+
+/// What the configuration says about one entity and resource after walking the levels.
+struct ResolvedConfig {
+  /// The level that has limits; null when none has.
+  std::shared_ptr<const schema::ConfigRecord> record;
+  ConfigLevel level = ConfigLevel::kNone;
+  AccessPolicy access = AccessPolicy::kEnforce;
+  ConfigLevel access_level = ConfigLevel::kNone;
+  std::optional<bool> cascade;
+  std::optional<OnUnavailable> on_unavailable;
+  /// When it was read; what was taken from a cache counts from the reading.
+  TimePoint read_at;
+};
+
+/// A bucket's names, built once and shared by views and leases.
+struct BucketNames {
+  BucketNames(std::string_view ns, std::string_view entity_id, std::string_view resource_name,
+              std::int64_t shard_index)
+      : entity(entity_id),
+        resource(resource_name),
+        shard(shard_index),
+        key(schema::bucket_key(ns, entity_id, resource_name, shard_index)) {}
+
+  std::string entity;
+  std::string resource;
+  std::int64_t shard;
+  store::Key key;
+};
+
+/// Hash by which views of an entity and resource are found.
+inline std::uint64_t view_hash(std::string_view entity, std::string_view resource) {
+  return hash_bytes(resource, hash_bytes(entity));
+}
+
+/// What a process remembers of one bucket.
+struct View {
+  std::shared_ptr<const BucketNames> names;
+  /// The last image seen; empty when the bucket is not known to exist.
+  store::ImagePtr image;
+  std::shared_ptr<const schema::BucketLayout> layout;
+  TimePoint image_at;
+  std::optional<ResolvedConfig> config;
+  /// A refill lock was lost to another writer lately (decision 30 a).
+  bool contended = false;
+};
+
+/// What operations remember between calls. Implementations are thread-safe.
+class Caches {
+ public:
+  virtual ~Caches() = default;
+
+  virtual bool find_view(std::string_view entity, std::string_view resource, View& view) = 0;
+  virtual void put_view(const View& view) = 0;
+  virtual void forget_view(std::string_view entity, std::string_view resource) = 0;
+  virtual void forget_entity(std::string_view entity) = 0;
+  /// Drops the remembered configuration of every view.
+  virtual void forget_configs() = 0;
+
+  /// A decoded configuration item of the resource or system level (`resource` empty).
+  struct CachedConfig {
+    store::ImagePtr image;  // empty: known to be absent
+    std::shared_ptr<const schema::ConfigRecord> record;
+    TimePoint read_at;
+  };
+  virtual std::optional<CachedConfig> find_config(std::string_view resource) = 0;
+  virtual void put_config(std::string_view resource, const CachedConfig& config) = 0;
+  virtual void forget_config(std::string_view resource) = 0;
+
+  virtual std::shared_ptr<const schema::BucketLayout> find_layout(const store::Image& image) = 0;
+  virtual void put_layout(const store::Image& image,
+                          std::shared_ptr<const schema::BucketLayout> layout) = 0;
+};
+
+/// Settings of the limiter that operations need.
+struct Settings {
+  Millis config_ttl{60'000};
+  Millis rejection_ttl{1'000};
+  Millis stamp_ttl{60'000};
+  int ttl_multiplier = 7;
+};
+
+/// One per call. References outlive the operation.
+struct Context {
+  std::string_view ns;  // namespace id
+  const store::Capabilities& capabilities;
+  ResetRule reset_rule;
+  /// Of the store (decision 26); 0: no tolerance.
+  int burst_tolerance_divisor;
+  const Settings& settings;
+  Caches& caches;
+  Random& random;
+  Observer* observer;
+  /// Set while what was taken is given back: that goes on past the deadline of the call.
+  bool past_deadline_allowed = false;
+
+  void report(const Event& event) const {
+    if (observer != nullptr) observer->on_event(event);
+  }
+};
+
+/// The error that a reply's outcome stands for. Precondition: the outcome is a failure.
+Error error_of(const store::ReplyBase& reply);
+
+}  // namespace stint::ops
+
+#endif  // STINT_OPS_CONTEXT_H_

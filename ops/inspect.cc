@@ -1,0 +1,195 @@
+#include "ops/inspect.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "model/names.h"
+#include "ops/leg.h"
+#include "store/apply.h"
+
+namespace stint::ops {
+namespace {
+
+Status validate(std::string_view entity, std::string_view resource,
+                const std::vector<Consume>& need) {
+  if (Status s = model::validate_entity_id("entity", entity); !s) return s;
+  if (Status s = model::validate_resource(resource); !s) return s;
+  for (const Consume& consume : need) {
+    if (Status s = model::validate_limit_name(consume.limit); !s) return s;
+    if (!consume.amount.in_range() || consume.amount.milli().count() < 0) {
+      return Error::invalid("need." + consume.limit, "", "must be 0 to 9e15 tokens");
+    }
+  }
+  return Status();
+}
+
+/// Reads the present state of a leg: the item, and what configuration is not cached.
+Op<Status> load(Context& cx, Leg& leg, TimePoint now, bool all_levels) {
+  Reads reads;
+  reads.bucket = true;
+  reads.config = true;
+  reads.all_levels = all_levels;
+  reads.consistency = store::Consistency::kStrong;
+  if (!all_levels && leg.view.config) {
+    Millis age = now - leg.view.config->read_at;
+    reads.config = age < Millis(0) || age > cx.settings.config_ttl;
+  }
+  Status read = co_await read_leg(cx, leg, reads, now);
+  if (!read) co_return read.error();
+  Status prepared = co_await prepare_leg(cx, leg, now);
+  co_return prepared;
+}
+
+void set_amounts(const std::vector<Consume>& need, std::vector<NamedLimit>& limits) {
+  for (NamedLimit& named : limits) {
+    for (const Consume& consume : need) {
+      if (consume.limit == named.configured->limit().name()) {
+        named.amount = consume.amount.milli().count();
+      }
+    }
+  }
+}
+
+bool is_configured(const Leg& leg, std::string_view limit) {
+  return leg.config() != nullptr && leg.config()->find(limit) != nullptr;
+}
+
+bool is_needed(const std::vector<Consume>& need, std::string_view limit) {
+  return std::any_of(need.begin(), need.end(),
+                     [&](const Consume& consume) { return consume.limit == limit; });
+}
+
+AccessPolicy access_of(const Leg& leg) {
+  if (leg.exists() && leg.state.disabled) return AccessPolicy::kDisabled;
+  if (leg.bypass != BypassMode::kEnforce) return AccessPolicy::kBypass;
+  return leg.view.config->access;
+}
+
+void add_leg(const Leg& leg, const std::vector<Consume>& need, TimePoint now,
+             Availability& result) {
+  std::vector<NamedLimit> limits = all_limits(leg);
+  set_amounts(need, limits);
+  for (const NamedLimit& named : limits) {
+    LimitStatus status = status_of(leg, named, now);
+    if (is_needed(need, status.name)) {
+      result.fits = result.fits && !status.exceeded;
+      result.never_fits = result.never_fits || status.never_fits;
+      if (!status.retry_after) {
+        result.wait.reset();
+      } else if (result.wait) {
+        result.wait = std::max(*result.wait, *status.retry_after);
+      }
+    }
+    result.limits.push_back(std::move(status));
+  }
+  AccessPolicy access = access_of(leg);
+  if (access == AccessPolicy::kDisabled) {
+    result.access = access;
+    result.fits = false;
+    result.wait.reset();
+  } else if (access == AccessPolicy::kBypass && result.access == AccessPolicy::kEnforce) {
+    result.access = access;
+  }
+}
+
+LimitExplanation explain_limit(const Leg& leg, const NamedLimit& named, TimePoint now) {
+  LimitExplanation explanation{named.configured->limit(), leg.level(), status_of(leg, named, now),
+                               false, {}, {}, MilliTokens(), {}, {}, false};
+  Standing standing(leg, named, now);
+  explanation.on_item = named.on_item >= 0;
+  if (explanation.on_item) {
+    explanation.refilled_at = leg.state.refilled_at;
+    explanation.consumed = MilliTokens(standing.limit().consumed);
+    if (standing.worth().window == WindowState::kRunning) {
+      explanation.window_start = standing.limit().window_start;
+    }
+  }
+  if (standing.limit().levels != nullptr) {
+    explanation.next_change = standing.limit().levels->next_change(now);
+    if (standing.worth().share.entry >= 0) explanation.active_entry = standing.worth().share.entry;
+  }
+  for (const bucket::Stamp& stamp : leg.stamps) {
+    if (static_cast<int>(stamp.limit) == named.on_item) explanation.stale = true;
+  }
+  return explanation;
+}
+
+BucketExplanation explain_leg(const Context& cx, const Leg& leg, TimePoint now) {
+  BucketExplanation explanation;
+  explanation.entity = leg.names().entity;
+  explanation.resource = leg.names().resource;
+  explanation.level = leg.level();
+  explanation.access = access_of(leg);
+  explanation.exists = leg.exists();
+  for (const NamedLimit& named : all_limits(leg)) {
+    explanation.limits.push_back(explain_limit(leg, named, now));
+  }
+  if (!leg.exists()) return explanation;
+  explanation.item_bytes = leg.view.image->size_bytes();
+  // A debit changes numbers of the item but no key: what that costs the table and its indexes.
+  store::ImageBuilder debited(*leg.view.image);
+  debited.set(store::intern("st_n"), schema::last_nonce(*leg.view.image).value_or(0) ^ 1);
+  store::ImagePtr after = debited.build();
+  store::Cost cost = store::write_cost(leg.view.image.get(), after.get(),
+                                       cx.capabilities.index_layout, false);
+  explanation.write_units = cost.write_units;
+  explanation.index_write_units = cost.index_write_units;
+  if (leg.state.expires_at_s) {
+    explanation.expires_at = from_epoch_ms(*leg.state.expires_at_s * 1000);
+  }
+  explanation.valid_until = leg.state.valid_until;
+  return explanation;
+}
+
+}  // namespace
+
+Op<Result<Availability>> available(Context& cx, std::string_view entity, std::string_view resource,
+                                   const std::vector<Consume>& need) {
+  if (Status valid = validate(entity, resource, need); !valid) co_return valid.error();
+  Leg child(cx, entity, resource);
+  std::vector<std::uint64_t> mine(1, child.names().key.hash());
+  TurnRequest my_turn(mine);
+  TimePoint now = co_await turn(my_turn);
+  Status loaded = co_await load(cx, child, now, false);
+  if (!loaded) co_return loaded.error();
+  std::optional<Leg> parent;
+  if (child.cascades()) {
+    parent.emplace(cx, *child.parent(), resource);
+    loaded = co_await load(cx, *parent, now, false);
+    if (!loaded) co_return loaded.error();
+  }
+  for (const Consume& consume : need) {
+    if (is_configured(child, consume.limit)) continue;
+    if (parent && is_configured(*parent, consume.limit)) continue;
+    co_return Error::invalid("limit", consume.limit,
+                             "is not configured for this entity and resource");
+  }
+  Availability result;
+  result.wait = Millis(0);
+  add_leg(child, need, now, result);
+  if (parent) add_leg(*parent, need, now, result);
+  cx.caches.put_view(child.view);
+  if (parent) cx.caches.put_view(parent->view);
+  co_return result;
+}
+
+Op<Result<Explanation>> explain(Context& cx, std::string_view entity, std::string_view resource) {
+  if (Status valid = validate(entity, resource, {}); !valid) co_return valid.error();
+  Leg child(cx, entity, resource);
+  std::vector<std::uint64_t> mine(1, child.names().key.hash());
+  TurnRequest my_turn(mine);
+  TimePoint now = co_await turn(my_turn);
+  Status loaded = co_await load(cx, child, now, true);
+  if (!loaded) co_return loaded.error();
+  Explanation result;
+  result.buckets.push_back(explain_leg(cx, child, now));
+  if (child.cascades()) {
+    Leg parent(cx, *child.parent(), resource);
+    loaded = co_await load(cx, parent, now, true);
+    if (!loaded) co_return loaded.error();
+    result.buckets.push_back(explain_leg(cx, parent, now));
+  }
+  co_return result;
+}
+
+}  // namespace stint::ops

@@ -1,0 +1,110 @@
+#include "ops/lease.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "ops/leg.h"
+#include "ops/write_bucket.h"
+
+namespace stint::ops {
+namespace {
+
+/// Attempts by conditional forms; one more uses the plain form, so that usage is not lost
+/// (decision 30).
+constexpr int kConditionalAttempts = 5;
+
+/// A correction of one limit on one bucket.
+struct Delta {
+  LeaseDebit* debit;
+  std::int64_t amount;
+};
+
+void name_deltas(Leg& leg, const std::vector<Delta>& deltas) {
+  leg.named.clear();
+  for (const Delta& delta : deltas) {
+    NamedLimit named;
+    named.amount = delta.amount;
+    named.gates = false;
+    if (delta.amount < 0) named.pin = delta.debit->pin;
+    if (leg.config() != nullptr) named.configured = leg.config()->find(delta.debit->limit);
+    if (leg.exists()) named.on_item = leg.view.layout->find(delta.debit->limit);
+    bool creatable = named.configured != nullptr && delta.amount > 0;
+    if (named.on_item >= 0 || creatable) leg.named.push_back(std::move(named));
+  }
+}
+
+/// Writes the deltas of one bucket. A bucket or limit that is gone takes no credit.
+Op<Status> correct_leg(Context& cx, LeaseLeg& part, std::vector<Delta> deltas) {
+  Leg leg(cx, part.names->entity, part.names->resource);
+  leg.call_limits = part.call_limits;
+  bool is_credit = std::any_of(deltas.begin(), deltas.end(),
+                               [](const Delta& delta) { return delta.amount < 0; });
+  std::vector<std::uint64_t> mine(1, part.names->key.hash());
+  for (int attempt = 0; attempt <= kConditionalAttempts; ++attempt) {
+    TurnRequest my_turn(mine);
+    TimePoint now = co_await turn(my_turn);
+    Status prepared = co_await prepare_leg(cx, leg, now);
+    if (!prepared) co_return prepared.error();
+    name_deltas(leg, deltas);
+    if (leg.named.empty()) co_return Status();
+    LegWrite write(cx, leg);
+    if (attempt < kConditionalAttempts || !leg.exists()) {
+      write.prepare(now, false, false);
+    } else {
+      write.prepare_plain(now);
+    }
+    if (write.empty()) co_return Status();
+    Result<Landing> landing = co_await send_write(cx, write, now, is_credit);
+    if (!landing) co_return landing.error();
+    if (*landing == Landing::kUnknown) {
+      cx.caches.forget_view(part.names->entity, part.names->resource);
+      co_return Error(ErrorCode::kOutcomeUnknown,
+                      "tokens were given back, the reply was lost, and it cannot be told whether "
+                      "they arrived");
+    }
+    if (*landing == Landing::kLanded) {
+      for (const Delta& delta : deltas) delta.debit->taken += delta.amount;
+      cx.caches.put_view(leg.view);
+      co_return Status();
+    }
+  }
+  co_return Error(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
+}
+
+}  // namespace
+
+Op<Status> settle(Context& cx, LeaseRecord& lease) {
+  Status first_failure;
+  for (LeaseLeg& part : lease.legs) {
+    std::vector<Delta> deltas;
+    for (LeaseDebit& debit : part.debits) {
+      for (const LeaseRecord::Correction& correction : lease.corrections) {
+        if (correction.limit == debit.limit && correction.delta != 0) {
+          deltas.push_back(Delta{&debit, correction.delta});
+        }
+      }
+    }
+    if (deltas.empty()) continue;
+    Status done = co_await correct_leg(cx, part, std::move(deltas));
+    if (!done && first_failure) first_failure = done;
+  }
+  lease.corrections.clear();
+  co_return first_failure;
+}
+
+Op<Status> roll_back(Context& cx, LeaseRecord& lease) {
+  Status first_failure;
+  lease.corrections.clear();
+  for (LeaseLeg& part : lease.legs) {
+    std::vector<Delta> deltas;
+    for (LeaseDebit& debit : part.debits) {
+      if (debit.taken != 0) deltas.push_back(Delta{&debit, -debit.taken});
+    }
+    if (deltas.empty()) continue;
+    Status done = co_await correct_leg(cx, part, std::move(deltas));
+    if (!done && first_failure) first_failure = done;
+  }
+  co_return first_failure;
+}
+
+}  // namespace stint::ops

@@ -1,0 +1,655 @@
+#include "ops/leg.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/time.h"
+#include "model/names.h"
+#include "ops/config.h"
+#include "schema/keys.h"
+
+namespace stint::ops {
+namespace {
+
+using bucket::LimitState;
+using bucket::Worth;
+
+/// Keys that a batch may leave unprocessed are asked for again so often (rules 3.9).
+constexpr int kBatchRepeats = 3;
+
+/// Deadline of a soft or bypass stamp: jittered so that renewals spread (rules 1.3a).
+TimePoint stamp_deadline(const Context& cx, TimePoint now) {
+  std::int64_t longest = cx.settings.stamp_ttl.count();
+  std::int64_t shortest = longest * 8 / 10;
+  auto spread = static_cast<std::uint64_t>(longest - shortest + 1);
+  return now + Millis(shortest + static_cast<std::int64_t>(cx.random.below(spread)));
+}
+
+/// Whether the stored parameters are those of the configuration. A quota's period is inert.
+bool up_to_date(const Leg& leg, std::size_t index, const schema::ConfiguredLimit& configured) {
+  const LimitState& stored = leg.state.limits[index];
+  const LimitState& wanted = configured.state();
+  if (stored.kind != wanted.kind || stored.base.capacity != wanted.base.capacity ||
+      stored.base.refill != wanted.base.refill || stored.window_length != wanted.window_length) {
+    return false;
+  }
+  if (!stored.is_quota() && stored.base.period != wanted.base.period) return false;
+  const schema::BucketLayout& layout = *leg.view.layout;
+  if (layout.levels_text(index) != configured.levels_text() ||
+      layout.resets_text(index) != configured.resets_text()) {
+    return false;
+  }
+  bool scheduled = wanted.levels != nullptr || wanted.resets != nullptr;
+  return !scheduled || layout.zone() == configured.limit().zone();
+}
+
+void compare_with_config(Leg& leg) {
+  leg.stamps.clear();
+  leg.missing.clear();
+  const schema::ConfigRecord* config = leg.config();
+  if (config == nullptr) return;
+  for (const auto& configured : config->limits) {
+    int index = leg.view.layout->find(configured->limit().name());
+    if (index < 0) {
+      leg.missing.push_back(configured.get());
+    } else if (!up_to_date(leg, static_cast<std::size_t>(index), *configured)) {
+      leg.stamps.push_back({static_cast<std::size_t>(index), &configured->state()});
+    }
+  }
+}
+
+Status decode_leg(Context& cx, Leg& leg) {
+  View& view = leg.view;
+  if (!view.layout || !view.layout->fits(*view.image)) {
+    view.layout = cx.caches.find_layout(*view.image);
+    if (!view.layout || !view.layout->fits(*view.image)) {
+      Result<std::shared_ptr<const schema::BucketLayout>> layout =
+          schema::BucketLayout::of(*view.image, cx.reset_rule);
+      if (!layout) return layout.error();
+      view.layout = *layout;
+      cx.caches.put_layout(*view.image, view.layout);
+    }
+  }
+  return view.layout->decode(*view.image, leg.state);
+}
+
+const LimitState* stamped_parameters(const Leg& leg, std::size_t index) {
+  for (const bucket::Stamp& stamp : leg.stamps) {
+    if (stamp.limit == index) return stamp.configured;
+  }
+  return nullptr;
+}
+
+LimitState unused_limit(const schema::ConfiguredLimit& configured, std::int64_t shard_count,
+                        TimePoint now) {
+  LimitState limit = configured.state();
+  limit.balance = bucket::share_at(limit, now, shard_count).capacity;
+  if (limit.is_quota()) limit.grant_count = shard_count;
+  return limit;
+}
+
+/// What the other conditions of a creation rest on: the owner is as it was read (rules W2).
+store::Condition owner_condition(const std::optional<schema::EntityRecord>& meta) {
+  using store::Operand;
+  using store::Term;
+  using store::Test;
+  using store::Value;
+  store::Condition condition;
+  if (!meta) {
+    condition.require(Term{Test::kItemAbsent});
+    return condition;
+  }
+  condition.require(Term{Test::kItemExists});
+  store::AttrId generation = store::intern("pgen");
+  store::AttrId incarnation = store::intern("pinc");
+  store::AttrId created_at = store::intern("created_at");
+  Term same_generation{Test::kEqual, generation,
+                       Operand::literal(Value::number(meta->parent_generation))};
+  if (meta->parent_generation == 0) {
+    condition.require_any({{same_generation}, {Term{Test::kAbsent, generation}}});
+  } else {
+    condition.require(same_generation);
+  }
+  if (!meta->incarnation_digits.empty()) {
+    condition.require(Term{Test::kEqual, incarnation,
+                           Operand::literal(Value::string(meta->incarnation_digits))});
+  } else {
+    condition.require(Term{Test::kAbsent, incarnation});
+    if (meta->created_at.empty()) {
+      condition.require(Term{Test::kAbsent, created_at});
+    } else {
+      condition.require(
+          Term{Test::kEqual, created_at, Operand::literal(Value::string(meta->created_at))});
+    }
+  }
+  return condition;
+}
+
+}  // namespace
+
+Error error_of(const store::ReplyBase& reply) {
+  std::string reason = reply.message.empty() ? "the store failed" : reply.message;
+  switch (reply.outcome) {
+    case store::Outcome::kThrottled: return Error(ErrorCode::kThrottled, std::move(reason));
+    case store::Outcome::kUnknown: return Error(ErrorCode::kOutcomeUnknown, std::move(reason));
+    case store::Outcome::kCorrupt: return Error(ErrorCode::kCorrupt, std::move(reason));
+    case store::Outcome::kConflict:
+    case store::Outcome::kConditionFailed: return Error(ErrorCode::kConflict, std::move(reason));
+    case store::Outcome::kInvalid:
+    case store::Outcome::kUnavailable:
+    case store::Outcome::kOk: break;
+  }
+  return Error(ErrorCode::kUnavailable, std::move(reason));
+}
+
+Leg::Leg(const Context& cx, std::string_view entity, std::string_view resource) {
+  if (!cx.caches.find_view(entity, resource, view)) {
+    view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
+  }
+}
+
+bool Leg::cascades() const {
+  if (exists()) {
+    static const store::AttrId kCascade = store::intern("cascade");
+    return view.image->boolean(kCascade).value_or(false) && parent().has_value();
+  }
+  if (!meta || !meta->parent) return false;
+  bool by_config = view.config && view.config->cascade.has_value();
+  return by_config ? *view.config->cascade : meta->cascade;
+}
+
+std::optional<std::string> Leg::parent() const {
+  if (exists()) {
+    static const store::AttrId kParent = store::intern("parent_id");
+    std::optional<std::string_view> id = view.image->string(kParent);
+    if (!id) return std::nullopt;
+    return std::string(*id);
+  }
+  if (!meta) return std::nullopt;
+  return meta->parent;
+}
+
+bucket::BucketState unused_bucket(const schema::ConfigRecord& config, TimePoint now) {
+  bucket::BucketState state;
+  state.refilled_at = now;
+  for (const auto& configured : config.limits) {
+    state.limits.push_back(unused_limit(*configured, state.shard_count, now));
+  }
+  return state;
+}
+
+Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
+  Reads reads;
+  View& view = leg.view;
+  leg.stamps.clear();
+  leg.missing.clear();
+  leg.expired = false;
+  leg.bypass = BypassMode::kEnforce;
+  bool config_known = view.config && now - view.config->read_at <= cx.settings.config_ttl &&
+                      now >= view.config->read_at - cx.settings.config_ttl;
+  if (!config_known && !leg.config_fresh) reads.config = true;
+  if (!view.image) {
+    // A bucket is created only from configuration and owner read in this very call.
+    reads.bucket = !leg.bucket_read;
+    reads.meta = !leg.meta_read;
+    reads.config = reads.all_levels = !leg.config_fresh;
+    if (!reads.any()) {
+      if (view.config->access == AccessPolicy::kBypass) leg.bypass = BypassMode::kRenew;
+      leg.state = leg.config() != nullptr ? unused_bucket(*leg.config(), now)
+                                          : bucket::BucketState();
+      leg.worths.clear();
+      for (const LimitState& limit : leg.state.limits) {
+        leg.worths.push_back(
+            bucket::evaluate(limit, leg.state.refilled_at, leg.state.shard_count, now));
+      }
+    }
+    return reads;
+  }
+
+  if (Status decoded = decode_leg(cx, leg); !decoded) return decoded.error();
+  bucket::BucketState& state = leg.state;
+  leg.worths.clear();
+  for (const LimitState& limit : state.limits) {
+    leg.worths.push_back(bucket::evaluate(limit, state.refilled_at, state.shard_count, now));
+  }
+  if (!reads.config) compare_with_config(leg);
+
+  leg.expired = state.expires_at_s && *state.expires_at_s <= to_epoch_s(now);
+  bool bypass_in_force = state.bypass_until && *state.bypass_until > now;
+  bool soft_expired = false;
+  for (const LimitState& limit : state.limits) {
+    soft_expired = soft_expired || (limit.soft_until && *limit.soft_until <= now);
+  }
+  bool stale = !leg.stamps.empty() || !leg.missing.empty();
+  bool needs_fresh = stale || leg.expired || soft_expired || state.disabled ||
+                     (state.bypass_until && !bypass_in_force);
+  if (needs_fresh && !leg.config_fresh) reads.config = reads.all_levels = true;
+  // An image to be re-evaluated, or one that refuses, must be the present one.
+  bool reevaluate = state.valid_until && to_epoch_ms(*state.valid_until) == 0;
+  if ((reevaluate && !leg.bucket_read) || (state.disabled && !leg.image_confirmed)) {
+    reads.bucket = true;
+    reads.consistency = store::Consistency::kStrong;
+  }
+  if (bypass_in_force) {
+    leg.bypass = BypassMode::kCount;
+  } else if (leg.config_fresh && view.config->access == AccessPolicy::kBypass) {
+    leg.bypass = BypassMode::kRenew;
+  }
+  return reads;
+}
+
+void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed) {
+  leg.view.image = std::move(image);
+  leg.view.image_at = now;
+  leg.bucket_read = true;
+  leg.image_confirmed = confirmed;
+  // Stamping needs configuration read after the image (decision 29).
+  leg.config_fresh = false;
+}
+
+Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
+  const BucketNames& names = leg.names();
+  std::vector<store::Key> keys;
+  std::vector<store::ImagePtr> images;
+  // Positions in `keys`; -1: not asked for.
+  int bucket_at = -1;
+  int meta_at = -1;
+  int config_at = -1;
+  if (reads.bucket) {
+    bucket_at = static_cast<int>(keys.size());
+    keys.push_back(names.key);
+  }
+  if (reads.meta) {
+    meta_at = static_cast<int>(keys.size());
+    keys.push_back(schema::entity_key(cx.ns, names.entity));
+  }
+  ConfigReads levels(cx, names.entity, names.resource, reads.all_levels, now);
+  if (reads.config) {
+    config_at = static_cast<int>(keys.size());
+    levels.append_keys(keys);
+  }
+
+  images.resize(keys.size());
+  std::vector<std::size_t> open(keys.size());
+  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
+  for (int repeat = 0; !open.empty(); ++repeat) {
+    if (repeat > kBatchRepeats) {
+      co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
+    }
+    std::vector<store::Key> asked;
+    for (std::size_t i : open) asked.push_back(keys[i]);
+    store::BatchGetRequest request(asked, reads.consistency);
+    auto reply = co_await ask(request);
+    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+    std::vector<std::size_t> still_open;
+    for (std::size_t i : reply.unprocessed) still_open.push_back(open[i]);
+    for (std::size_t i = 0; i < open.size(); ++i) images[open[i]] = reply.images[i];
+    open = std::move(still_open);
+  }
+
+  if (bucket_at >= 0) {
+    bool confirmed = reads.consistency == store::Consistency::kStrong;
+    take_image(leg, images[static_cast<std::size_t>(bucket_at)], now, confirmed);
+  }
+  if (meta_at >= 0) {
+    leg.meta_read = true;
+    leg.meta.reset();
+    if (const store::ImagePtr& image = images[static_cast<std::size_t>(meta_at)]) {
+      Result<schema::EntityRecord> meta = schema::decode_entity(*image);
+      if (!meta) co_return meta.error();
+      leg.meta = std::move(*meta);
+    }
+  }
+  if (config_at >= 0) {
+    std::span<const store::ImagePtr> found(images.data() + config_at,
+                                           images.size() - static_cast<std::size_t>(config_at));
+    Result<ResolvedConfig> config = levels.resolve(found);
+    if (!config) co_return config.error();
+    leg.view.config = std::move(*config);
+    leg.config_fresh = reads.all_levels;
+  }
+  co_return Status();
+}
+
+Op<Status> prepare_leg(Context& cx, Leg& leg, TimePoint now) {
+  // The image, its configuration, then both again when the item turned out to need it.
+  constexpr int kMostRounds = 5;
+  for (int round = 0; round < kMostRounds; ++round) {
+    Result<Reads> reads = evaluate_leg(cx, leg, now);
+    if (!reads) co_return reads.error();
+    if (!reads->any()) co_return Status();
+    Status done = co_await read_leg(cx, leg, *reads, now);
+    if (!done) co_return done.error();
+  }
+  co_return Error(ErrorCode::kConflict, "the bucket changes faster than it can be read");
+}
+
+Standing::Standing(const Leg& leg, const NamedLimit& named, TimePoint now) {
+  std::int64_t shard_count = leg.state.shard_count;
+  refilled_at_ = leg.state.refilled_at;
+  if (named.on_item < 0) {
+    own_limit_ = unused_limit(*named.configured, shard_count, now);
+    refilled_at_ = now;
+    own_worth_ = bucket::evaluate(*own_limit_, now, shard_count, now);
+  } else {
+    auto index = static_cast<std::size_t>(named.on_item);
+    const LimitState& stored = leg.state.limits[index];
+    const Worth& worth = leg.worths[index];
+    limit_ = &stored;
+    worth_ = &worth;
+    const LimitState* configured = stamped_parameters(leg, index);
+    if (configured == nullptr) return;
+    LimitState& limit = own_limit_.emplace(stored);
+    limit.kind = configured->kind;
+    limit.base = configured->base;
+    limit.levels = configured->levels;
+    limit.resets = configured->resets;
+    limit.window_length = configured->window_length;
+    limit.balance = bucket::carried_balance(stored, worth, *configured, shard_count, now);
+    limit.remainder = 0;
+    if (worth.window != WindowState::kRunning) {
+      limit.window_start.reset();
+      limit.window_applied.reset();
+    }
+    if (configured->is_quota() && !stored.is_quota()) limit.grant_count = shard_count;
+    refilled_at_ = std::max(now, leg.state.refilled_at);
+    own_worth_ = bucket::evaluate(limit, refilled_at_, shard_count, now);
+  }
+  limit_ = &*own_limit_;
+  worth_ = &*own_worth_;
+}
+
+std::vector<NamedLimit> all_limits(const Leg& leg) {
+  std::vector<NamedLimit> limits;
+  if (leg.config() == nullptr) return limits;
+  for (const auto& configured : leg.config()->limits) {
+    NamedLimit named;
+    named.configured = configured.get();
+    named.on_item = leg.exists() ? leg.view.layout->find(configured->limit().name()) : -1;
+    limits.push_back(named);
+  }
+  return limits;
+}
+
+bool is_soft(const Leg& leg, const NamedLimit& named, TimePoint now) {
+  if (named.on_item >= 0) {
+    const LimitState& limit = leg.state.limits[static_cast<std::size_t>(named.on_item)];
+    if (limit.soft_until && *limit.soft_until > now) return true;
+  }
+  // Only configuration read in this call may soften (R87); a call's own limits are such.
+  bool known = leg.config_fresh || leg.call_limits;
+  return known && named.configured != nullptr && named.configured->limit().soft();
+}
+
+LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now) {
+  Standing standing(leg, named, now);
+  LimitStatus status =
+      bucket::describe(standing.limit(), standing.worth(), standing.refilled_at(),
+                       leg.state.shard_count, now, named.amount);
+  bool soft = is_soft(leg, named, now);
+  if (soft || leg.bypass != BypassMode::kEnforce) {
+    status.soft = soft;
+    status.exceeded = false;
+    status.never_fits = false;
+    status.retry_after = Millis(0);
+  }
+  status.entity = leg.names().entity;
+  status.resource = leg.names().resource;
+  return status;
+}
+
+LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now) {
+  Standing standing(leg, named, now);
+  const LimitState& limit = standing.limit();
+  const Worth& worth = standing.worth();
+  bool counted_only = leg.bypass != BypassMode::kEnforce;
+  std::int64_t taken = counted_only ? 0 : named.amount;
+  LimitStatus status;
+  status.entity = leg.names().entity;
+  status.resource = leg.names().resource;
+  status.name = std::string(limit.name);
+  status.kind = limit.kind;
+  status.soft = is_soft(leg, named, now);
+  status.capacity = MilliTokens(worth.ceiling);
+  status.remaining = MilliTokens(worth.balance - taken);
+  status.requested = MilliTokens(named.amount);
+  status.refill_amount = MilliTokens(worth.share.refill);
+  status.refill_period = worth.share.period;
+  status.retry_after = Millis(0);
+  status.window = worth.window;
+  status.resets_at = bucket::resets_at(limit, worth, std::max(now, standing.refilled_at()));
+  if (worth.transition == bucket::Transition::kOpen && taken > 0) {
+    status.window = WindowState::kRunning;
+    status.resets_at = now + limit.window_length;
+  }
+  return status;
+}
+
+bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoint now) {
+  Standing standing(leg, named, now);
+  const LimitState& limit = standing.limit();
+  bucket::PeriodPin pin = bucket::period_of(limit, leg.plan.refilled_at);
+  if (limit.kind != LimitKind::kSession) return pin;
+  if (standing.worth().transition == bucket::Transition::kOpen) {
+    // Opened by this write, or not at all.
+    pin.window_start.reset();
+    if (named.amount > 0) pin.window_start = now;
+    pin.window_applied = pin.window_start;
+  } else if (standing.worth().transition == bucket::Transition::kRoll) {
+    pin.window_applied = pin.window_start;
+  }
+  return pin;
+}
+
+std::int64_t expiry_of(const Leg& leg, const Settings& settings, TimePoint now) {
+  bool entity_level =
+      leg.level() == ConfigLevel::kEntityResource || leg.level() == ConfigLevel::kEntity;
+  if (entity_level || settings.ttl_multiplier == 0 || leg.config() == nullptr) return 0;
+  std::int64_t lifetime = 0;
+  for (const auto& configured : leg.config()->limits) {
+    lifetime = std::max(lifetime, bucket::lifetime_s(configured->state(), settings.ttl_multiplier));
+  }
+  return to_epoch_s(now) + lifetime;
+}
+
+schema::WriteExtras LegWrite::extras(TimePoint now) const {
+  const Leg& leg = *leg_;
+  schema::WriteExtras extras;
+  extras.nonce = leg.nonce;
+  extras.shared_writers = cx_->capabilities.shared_writers;
+  extras.check_expiry = !leg.expired;
+  extras.config = leg.config();
+  if (leg.plan.form != bucket::Form::kLocked) return extras;
+  if (leg.config() != nullptr) extras.expires_at_s = expiry_of(leg, cx_->settings, now);
+  // Stamps are leases of time that only a fresh reading extends; a call's own limits never stamp.
+  if (!leg.config_fresh || leg.call_limits) return extras;
+  if (leg.state.bypass_until && leg.bypass == BypassMode::kEnforce) {
+    extras.bypass_until = TimePoint{};
+  }
+  for (const auto& configured : leg.config()->limits) {
+    int index = leg.view.layout->find(configured->limit().name());
+    if (index < 0) continue;
+    const std::optional<TimePoint>& stamp =
+        leg.state.limits[static_cast<std::size_t>(index)].soft_until;
+    bool wanted = configured->limit().soft();
+    if (wanted == stamp.has_value() && !(stamp && *stamp <= now)) continue;
+    extras.soft_stamps.push_back(
+        {static_cast<std::size_t>(index), wanted ? stamp_deadline(*cx_, now) : TimePoint{}});
+  }
+  for (const bucket::Seed& seed : leg.plan.seeds) {
+    const schema::ConfiguredLimit* configured = leg.config()->find(seed.configured->name);
+    extras.seed_soft_until.push_back(configured->limit().soft() ? stamp_deadline(*cx_, now)
+                                                                : TimePoint{});
+  }
+  return extras;
+}
+
+void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
+  Leg& leg = *leg_;
+  if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
+  leg.plan = bucket::Plan();
+  item_ = store::ImagePtr();
+  empty_ = leg.named.empty();
+  if (empty_) return;
+  if (!leg.exists()) {
+    prepare_creation(now);
+    return;
+  }
+  if (leg.bypass != BypassMode::kEnforce) {
+    std::vector<std::pair<std::size_t, std::int64_t>> counted;
+    for (const NamedLimit& named : leg.named) {
+      if (named.on_item >= 0) {
+        counted.emplace_back(static_cast<std::size_t>(named.on_item), named.amount);
+      }
+    }
+    std::optional<TimePoint> renewed;
+    if (leg.bypass == BypassMode::kRenew) renewed = stamp_deadline(*cx_, now);
+    leg.plan.now = now;
+    leg.plan.refilled_at = leg.state.refilled_at;
+    update_.assign_bypass(*leg.view.layout, leg.state, counted, leg.nonce, now, renewed);
+    return;
+  }
+
+  std::vector<bucket::Demand> demands;
+  std::vector<bucket::Seed> seeds;
+  for (const NamedLimit& named : leg.named) {
+    bool gates = named.gates && !is_soft(leg, named, now);
+    if (named.on_item >= 0) {
+      bucket::Demand demand;
+      demand.limit = static_cast<std::size_t>(named.on_item);
+      demand.amount = named.amount;
+      demand.gates = gates;
+      demand.pin = named.pin;
+      demands.push_back(std::move(demand));
+    }
+  }
+  for (const schema::ConfiguredLimit* configured : leg.missing) {
+    bucket::Seed seed;
+    seed.configured = &configured->state();
+    for (const NamedLimit& named : leg.named) {
+      if (named.configured == configured) seed.amount = std::max<std::int64_t>(0, named.amount);
+    }
+    seeds.push_back(seed);
+  }
+  bucket::PlanOptions options;
+  options.burst_tolerance_divisor = cx_->burst_tolerance_divisor;
+  options.assume_recent = aged_as_recent;
+  bool soft_stale = false;
+  for (const NamedLimit& named : leg.named) {
+    if (named.on_item < 0) continue;
+    const auto& stamp = leg.state.limits[static_cast<std::size_t>(named.on_item)].soft_until;
+    bool wanted = !leg.call_limits && leg.config_fresh && named.configured->limit().soft();
+    soft_stale = soft_stale || (stamp && *stamp <= now) || (wanted && !stamp);
+  }
+  bool must_lock = prefer_locked || leg.expired || soft_stale || !leg.stamps.empty() ||
+                   !seeds.empty() || leg.state.bypass_until.has_value();
+  std::optional<bucket::Plan> fast;
+  if (!must_lock) fast = bucket::plan_fast(leg.state, leg.worths, demands, options, now);
+  leg.plan = fast ? std::move(*fast)
+                  : bucket::plan_locked(leg.state, leg.worths, demands, leg.stamps, seeds, options,
+                                        now);
+  if (fast && leg.call_limits) {
+    for (bucket::LimitWrite& write : leg.plan.limits) {
+      if (write.named) write.pin_parameters = true;
+    }
+  }
+  update_.assign(leg.plan, *leg.view.layout, leg.state, extras(now));
+}
+
+void LegWrite::prepare_plain(TimePoint now) {
+  Leg& leg = *leg_;
+  if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
+  item_ = store::ImagePtr();
+  leg.plan = bucket::Plan();
+  leg.plan.now = now;
+  leg.plan.refilled_at = leg.state.refilled_at;
+  std::vector<schema::BucketWrite::PlainDelta> deltas;
+  for (const NamedLimit& named : leg.named) {
+    if (named.on_item < 0) continue;
+    auto index = static_cast<std::size_t>(named.on_item);
+    const LimitState& limit = leg.state.limits[index];
+    bool in_period = named.amount >= 0 || !limit.is_quota() || !named.pin ||
+                     bucket::same_period(*named.pin, limit, leg.state.refilled_at);
+    bool counted_only = leg.bypass != BypassMode::kEnforce;
+    deltas.push_back({index, named.amount, in_period && !counted_only, named.pin});
+  }
+  empty_ = deltas.empty();
+  if (!empty_) update_.assign_plain(*leg.view.layout, leg.state, deltas, leg.nonce);
+}
+
+void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits) {
+  Leg& leg = *leg_;
+  leg.nonce = cx_->random.next_int63();
+  item_ = store::ImagePtr();
+  empty_ = false;
+  bucket::PlanOptions options;
+  options.reevaluate = true;
+  leg.plan = bucket::plan_locked(leg.state, leg.worths, {}, leg.stamps, {}, options, now);
+  schema::WriteExtras with = extras(now);
+  with.removed_limits = std::move(removed_limits);
+  with.check_expiry = false;
+  with.policy = leg.view.config->access == AccessPolicy::kDisabled
+                    ? schema::WriteExtras::Policy::kDisable
+                    : schema::WriteExtras::Policy::kEnable;
+  if (leg.view.config->access == AccessPolicy::kBypass) {
+    with.bypass_until = stamp_deadline(*cx_, now);
+  } else if (leg.state.bypass_until) {
+    with.bypass_until = TimePoint{};
+  }
+  update_.assign(leg.plan, *leg.view.layout, leg.state, with);
+}
+
+void LegWrite::prepare_creation(TimePoint now) {
+  Leg& leg = *leg_;
+  schema::NewBucket bucket;
+  bucket.ns = cx_->ns;
+  bucket.owner.entity = leg.names().entity;
+  bucket.owner.resource = leg.names().resource;
+  bucket.owner.cascade = leg.cascades();
+  if (leg.meta) {
+    bucket.owner.parent = leg.meta->parent;
+    bucket.owner.parent_generation = leg.meta->parent_generation;
+    bucket.owner.incarnation = leg.meta->incarnation();
+  }
+  bucket.shard = leg.names().shard;
+  bucket.partition_write_ceiling = cx_->capabilities.partition_write_ceiling;
+  bucket.nonce = leg.nonce;
+  if (leg.bypass != BypassMode::kEnforce) bucket.bypass_until = stamp_deadline(*cx_, now);
+  std::int64_t expiry = expiry_of(leg, cx_->settings, now);
+  if (expiry != 0) bucket.expires_at_s = expiry;
+  for (const auto& configured : leg.config()->limits) {
+    schema::NewLimit limit;
+    limit.configured = configured.get();
+    for (const NamedLimit& named : leg.named) {
+      if (named.configured == configured.get()) {
+        limit.debit = std::max<std::int64_t>(0, named.amount);
+      }
+    }
+    if (configured->limit().soft() && !leg.call_limits) {
+      limit.soft_until = stamp_deadline(*cx_, now);
+    }
+    bucket.limits.push_back(limit);
+  }
+  leg.plan = bucket::Plan();
+  leg.plan.now = now;
+  leg.plan.refilled_at = now;
+  item_ = schema::create_bucket(bucket, now);
+  item_condition_ = store::Condition();
+  item_condition_.require(store::Term{store::Test::kItemAbsent});
+  owner_key_ = schema::entity_key(cx_->ns, leg.names().entity);
+  owner_condition_ = owner_condition(leg.meta);
+}
+
+void LegWrite::append_write(std::vector<store::TransactItem>& items) const {
+  if (creates()) {
+    items.emplace_back(store::PutRequest(item_, &item_condition_));
+  } else {
+    items.emplace_back(update_.request());
+  }
+}
+
+void LegWrite::append_check(std::vector<store::TransactItem>& items) const {
+  if (creates()) items.emplace_back(store::CheckRequest(owner_key_, owner_condition_));
+}
+
+}  // namespace stint::ops

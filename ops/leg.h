@@ -1,0 +1,199 @@
+// One bucket's part in an operation: what is known of it, what it is worth, what is to be written.
+#ifndef STINT_OPS_LEG_H_
+#define STINT_OPS_LEG_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bucket/plan.h"
+#include "bucket/state.h"
+#include "bucket/worth.h"
+#include "ops/context.h"
+#include "ops/op.h"
+#include "schema/bucket_item.h"
+#include "schema/entity_item.h"
+#include "stint/request.h"
+#include "store/expression.h"
+
+namespace stint::ops {
+
+/// One limit that a request names, as it stands on one bucket.
+struct NamedLimit {
+  std::size_t request = 0;  // position in the request
+  int on_item = -1;         // index in the state; -1: to be seeded or created
+  const schema::ConfiguredLimit* configured = nullptr;
+  std::int64_t amount = 0;  // milli-tokens
+  bool gates = true;
+  std::optional<bucket::PeriodPin> pin;
+};
+
+/// How an operation regards access to a bucket.
+enum class BypassMode : std::uint8_t {
+  kEnforce,
+  kCount,  ///< The stamp is in force: consumption is counted only.
+  kRenew,  ///< The same, and the configuration just read sets or extends the stamp.
+};
+
+class Leg {
+ public:
+  /// Starts from what the caches remember of shard 0.
+  Leg(const Context& cx, std::string_view entity, std::string_view resource);
+  /// Starts from nothing.
+  explicit Leg(std::shared_ptr<const BucketNames> names) { view.names = std::move(names); }
+
+  const BucketNames& names() const { return *view.names; }
+  bool exists() const { return static_cast<bool>(view.image); }
+  /// Whether the bucket is known not to exist, by a read of this call.
+  bool absent() const { return !view.image && bucket_read; }
+
+  View view;
+  bool bucket_read = false;    // the image, or its absence, was received in this call
+  bool image_confirmed = false;  // ... by a consistent read or a failed write
+  bool config_fresh = false;   // all levels were read in this call, after the image
+  bool meta_read = false;
+  std::optional<schema::EntityRecord> meta;
+  /// Limits given with the call stand in for the stored ones.
+  std::shared_ptr<const schema::ConfigRecord> call_limits;
+
+  // Set by `evaluate_leg`.
+  bucket::BucketState state;
+  std::vector<bucket::Worth> worths;
+  /// Limits whose stored parameters differ from the configuration.
+  std::vector<bucket::Stamp> stamps;
+  /// Configured limits that the item lacks.
+  std::vector<const schema::ConfiguredLimit*> missing;
+  BypassMode bypass = BypassMode::kEnforce;
+  bool expired = false;
+
+  // Set by the operation.
+  std::vector<NamedLimit> named;
+  std::int64_t nonce = 0;
+  bool landed = false;
+  /// What was written, for the lease; valid once landed.
+  bucket::Plan plan;
+
+  /// The configuration in force; null when no level has limits.
+  const schema::ConfigRecord* config() const {
+    if (call_limits) return call_limits.get();
+    return view.config && view.config->record ? view.config->record.get() : nullptr;
+  }
+  ConfigLevel level() const {
+    if (call_limits) return ConfigLevel::kCall;
+    return view.config ? view.config->level : ConfigLevel::kNone;
+  }
+  /// Whether debits go on to `parent()`.
+  bool cascades() const;
+  std::optional<std::string> parent() const;
+};
+
+/// What an operation has to read before it can go on.
+struct Reads {
+  bool bucket = false;
+  bool meta = false;
+  bool config = false;
+  bool all_levels = false;  // of the configuration, none from a cache
+  store::Consistency consistency = store::Consistency::kEventual;
+  bool any() const { return bucket || meta || config; }
+};
+
+/// Decodes and evaluates what is known of the leg at `now`, and tells what has to be read first.
+/// A leg without an image is evaluated as it would be created. Errors: `kCorrupt`.
+Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now);
+
+/// Reads in one request. Errors: those of the store, and `kCorrupt`.
+Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now);
+
+/// Evaluates and reads until nothing is left to read.
+Op<Status> prepare_leg(Context& cx, Leg& leg, TimePoint now);
+
+/// Takes an image that the store just returned (empty: the item is gone) as the leg's knowledge.
+void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed);
+
+/// One limit of the leg as the next write will find it: as stored, restamped or to be seeded.
+class Standing {
+ public:
+  Standing(const Leg& leg, const NamedLimit& named, TimePoint now);
+  Standing(const Standing&) = delete;
+  Standing& operator=(const Standing&) = delete;
+
+  const bucket::LimitState& limit() const { return *limit_; }
+  const bucket::Worth& worth() const { return *worth_; }
+  TimePoint refilled_at() const { return refilled_at_; }
+
+ private:
+  const bucket::LimitState* limit_;  // the leg's, or `own_limit_`
+  const bucket::Worth* worth_;
+  TimePoint refilled_at_;
+  std::optional<bucket::LimitState> own_limit_;
+  std::optional<bucket::Worth> own_worth_;
+};
+
+/// Every limit that applies to the leg, in order of name, with nothing requested.
+std::vector<NamedLimit> all_limits(const Leg& leg);
+
+/// Whether the limit is counted but does not refuse.
+bool is_soft(const Leg& leg, const NamedLimit& named, TimePoint now);
+
+/// Status of a named limit before anything is taken.
+LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now);
+/// Status of a named limit after the leg's plan landed.
+LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now);
+/// The period that the leg's landed debit of a named limit belongs to.
+bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoint now);
+
+/// A prepared write of one leg: an update of the item, or its creation with the check on its
+/// owner. Must stay in place until the reply is there.
+class LegWrite {
+ public:
+  LegWrite(const Context& cx, Leg& leg) : cx_(&cx), leg_(&leg), update_(leg.names().key) {}
+  LegWrite(const LegWrite&) = delete;
+  LegWrite& operator=(const LegWrite&) = delete;
+
+  /// Plans the write of the leg's named limits: bypass, fast, locked, or creation. `aged_as_recent`
+  /// prefers the fast form although the image is old, `prefer_locked` the other way (decision 30).
+  void prepare(TimePoint now, bool aged_as_recent, bool prefer_locked);
+  /// The last form of a settle (rules W5).
+  void prepare_plain(TimePoint now);
+  /// Brings parameters up to date without taking anything (rules W10).
+  void prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits);
+
+  bool creates() const { return static_cast<bool>(item_); }
+  bool opens_window() const { return creates() || leg_->plan.opens_window(); }
+  /// Whether there is anything to write at all.
+  bool empty() const { return empty_; }
+  store::UpdateRequest update() const { return update_.request(); }
+  /// Appends the leg's members of a transaction: the write first.
+  void append_write(std::vector<store::TransactItem>& items) const;
+  void append_check(std::vector<store::TransactItem>& items) const;
+  const store::ImagePtr& created() const { return item_; }
+  Leg& leg() const { return *leg_; }
+
+ private:
+  void prepare_creation(TimePoint now);
+  schema::WriteExtras extras(TimePoint now) const;
+
+  const Context* cx_;
+  Leg* leg_;
+  schema::BucketWrite update_;
+  store::ImagePtr item_;
+  store::Condition item_condition_;
+  store::Key owner_key_;
+  store::Condition owner_condition_;
+  bool empty_ = false;
+};
+
+/// What a bucket's limits would be without any use: for entities that have no bucket yet.
+bucket::BucketState unused_bucket(const schema::ConfigRecord& config, TimePoint now);
+
+/// When the bucket of such limits may be removed: `now` plus their lifetime, in epoch seconds;
+/// 0: never (entity-level limits, or expiry switched off).
+std::int64_t expiry_of(const Leg& leg, const Settings& settings, TimePoint now);
+
+}  // namespace stint::ops
+
+#endif  // STINT_OPS_LEG_H_

@@ -1,0 +1,38 @@
+// Sending one prepared bucket write and telling what became of it (decision 6).
+#ifndef STINT_OPS_WRITE_BUCKET_H_
+#define STINT_OPS_WRITE_BUCKET_H_
+
+#include "ops/context.h"
+#include "ops/leg.h"
+#include "ops/op.h"
+
+namespace stint::ops {
+
+/// What became of a write.
+enum class Landing : std::uint8_t {
+  kLanded,   ///< Applied exactly once; the leg holds the new image, if the store told it.
+  kLost,     ///< Not applied: a condition failed. The leg holds what the store returned.
+  kBusy,     ///< Not applied: another transaction was in the way.
+  kUnknown,  ///< A credit of which nobody can tell; never repeated.
+};
+
+/// What an outcome means for a leg, given the image that came with it. Errors: those of the store.
+/// Precondition: the outcome is not `kUnknown`.
+Result<Landing> landing_of(Leg& leg, const store::ReplyBase& reply, store::ImagePtr image,
+                           TimePoint now);
+
+/// Sends a single write (an update, or a creation with its check as a transaction).
+/// A write of unknown outcome is looked up by its nonce with one consistent read; `is_credit`:
+/// if it is not found, it may still be under way and must not be sent again.
+Op<Result<Landing>> send_write(Context& cx, LegWrite& write, TimePoint now, bool is_credit);
+
+/// Sends the writes of two legs as one transaction. Both landed, or neither.
+Op<Result<Landing>> send_together(Context& cx, LegWrite& first, LegWrite& second, TimePoint now);
+
+/// After an unknown outcome: one consistent read of the leg's item, and whether its last write is
+/// this leg's.
+Op<Result<bool>> look_up(Context& cx, Leg& leg, TimePoint now);
+
+}  // namespace stint::ops
+
+#endif  // STINT_OPS_WRITE_BUCKET_H_

@@ -1,0 +1,65 @@
+// The interface that every store engine implements.
+#ifndef STINT_STORE_ENGINE_H_
+#define STINT_STORE_ENGINE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "store/request.h"
+#include "stint/result.h"
+
+namespace stint::store {
+
+/// What the global secondary index 2 holds beside keys; decides what a debit costs (decision 23).
+enum class IndexLayout : std::uint8_t {
+  kKeysOnly,    ///< Embedded engines and `lean` tables: whole items are fetched by key.
+  kCompatible,  ///< GSI1 and GSI2 project all attributes, as in the other package's tables.
+};
+
+/// What an engine can and cannot do. Code asks these, never the engine's name.
+struct Capabilities {
+  /// Writes a second that one partition takes; buckets then carry the reserved limit `wcu`.
+  std::optional<int> partition_write_ceiling;
+  /// Other processes write the same items: conditions must pin everything a plan relied on.
+  /// When false, the driver queues the callers of one bucket and lean conditions suffice.
+  bool shared_writers = false;
+  /// Tolerance of the strict burst bound as 1/n of the shortest time-to-full; 0: none (decision 15).
+  int burst_tolerance_divisor = 0;
+  IndexLayout index_layout = IndexLayout::kKeysOnly;
+  /// Whether `changes` may be called.
+  bool change_stream = false;
+};
+
+/// One change of one item.
+struct ChangeRecord {
+  std::uint64_t position = 0;
+  ImagePtr old_image;  ///< Empty for a created item.
+  ImagePtr new_image;  ///< Empty for a deleted item.
+};
+
+/// A table of items with four secondary indexes. All members are thread-safe.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual const Capabilities& capabilities() const noexcept = 0;
+
+  /// Carries out every call and stores its reply. Each is answered on its own; calls of one batch
+  /// on the same item take effect in their order. Blocks until all are answered. Never throws:
+  /// trouble is an `Outcome`.
+  virtual void execute(std::span<Call> calls) noexcept = 0;
+
+  /// A hint that the item is used next. Does nothing by default.
+  virtual void prefetch(const Key& key) const noexcept { static_cast<void>(key); }
+
+  /// Changes after `position` (0: from the oldest kept), oldest first, at most `limit`.
+  /// Errors: `kInvalidArgument` when the engine was opened without a change stream.
+  virtual Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit);
+};
+
+}  // namespace stint::store
+
+#endif  // STINT_STORE_ENGINE_H_

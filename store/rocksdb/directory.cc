@@ -1,0 +1,129 @@
+#include "store/rocksdb/directory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+
+namespace stint::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDirectoryFormat = 1;
+constexpr std::string_view kMarkStart = "stint store, format ";
+
+Error unavailable(const fs::path& path, const std::error_code& code) {
+  return Error(ErrorCode::kUnavailable, path.string() + ": " + code.message());
+}
+
+Error foreign(const std::string& directory) {
+  return Error(ErrorCode::kCorrupt, directory + " is not a stint store");
+}
+
+Status check_mark(const std::string& directory, const fs::path& mark) {
+  std::ifstream file(mark, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (file.bad() || !file) {
+    return Error(ErrorCode::kUnavailable, mark.string() + " cannot be read");
+  }
+  if (!text.starts_with(kMarkStart) || !text.ends_with('\n')) return foreign(directory);
+  int format = 0;
+  const char* end = text.data() + text.size() - 1;
+  auto [stop, error] = std::from_chars(text.data() + kMarkStart.size(), end, format);
+  if (error != std::errc() || stop != end || format < 1) return foreign(directory);
+  if (format > kDirectoryFormat) {
+    return Error(ErrorCode::kVersionMismatch,
+                 directory + " has format " + std::to_string(format) + ", this program knows " +
+                     std::to_string(kDirectoryFormat));
+  }
+  return Status();
+}
+
+Status sync_file(const fs::path& path) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int failed = descriptor < 0 ? -1 : ::fsync(descriptor);
+  int code = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (failed != 0) return unavailable(path, std::error_code(code, std::generic_category()));
+  return Status();
+}
+
+// Written under another name first: a mark is there whole or not at all.
+Status write_mark(const std::string& directory, const fs::path& mark) {
+  fs::path draft = mark;
+  draft += ".new";
+  {
+    std::ofstream file(draft, std::ios::binary | std::ios::trunc);
+    file << kMarkStart << kDirectoryFormat << '\n';
+    file.flush();
+    if (!file) return Error(ErrorCode::kUnavailable, draft.string() + " cannot be written");
+  }
+  if (Status status = sync_file(draft); !status) return status;
+  std::error_code code;
+  fs::rename(draft, mark, code);
+  if (code) return unavailable(mark, code);
+  return sync_file(directory);
+}
+
+// Whether anything but the leavings of an interrupted `write_mark` is in there.
+bool holds_files(const fs::path& directory, std::error_code& code) {
+  for (fs::directory_iterator at(directory, code), end; !code && at != end; at.increment(code)) {
+    if (at->path().filename() != std::string(kMarkFile) + ".new") return true;
+  }
+  return false;
+}
+
+// Without CURRENT a database counts as absent and would be created anew over what is left of it.
+Status check_not_gutted(const std::string& directory) {
+  std::error_code code;
+  fs::path path(directory);
+  if (fs::exists(path / "CURRENT", code) && !code) return Status();
+  for (fs::directory_iterator at(path, code), end; !code && at != end; at.increment(code)) {
+    fs::path extension = at->path().extension();
+    if (extension == ".sst" || extension == ".log") {
+      return Error(ErrorCode::kCorrupt, directory + " is damaged: CURRENT is missing");
+    }
+  }
+  if (code) return unavailable(path, code);
+  return Status();
+}
+
+}  // namespace
+
+Status prepare_directory(const std::string& directory, bool create_if_missing) {
+  std::error_code code;
+  fs::path path(directory);
+  fs::file_status status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found) {
+    if (!create_if_missing) return Error(ErrorCode::kNotFound, directory + " does not exist");
+    code.clear();
+    fs::create_directories(path, code);
+    if (code) return unavailable(path, code);
+  } else if (code) {
+    return unavailable(path, code);
+  } else if (status.type() != fs::file_type::directory) {
+    return Error(ErrorCode::kCorrupt, directory + " is not a directory");
+  }
+
+  fs::path mark = path / kMarkFile;
+  bool marked = fs::exists(mark, code);
+  if (code) return unavailable(mark, code);
+  if (marked) {
+    Status understood = check_mark(directory, mark);
+    return understood ? check_not_gutted(directory) : understood;
+  }
+  bool occupied = holds_files(path, code);
+  if (code) return unavailable(path, code);
+  if (occupied) return foreign(directory);
+  if (!create_if_missing) return Error(ErrorCode::kNotFound, directory + " holds no store");
+  return write_mark(directory, mark);
+}
+
+}  // namespace stint::store

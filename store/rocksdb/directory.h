@@ -1,0 +1,24 @@
+// The directory of a durable store: what marks it as ours.
+#ifndef STINT_STORE_ROCKSDB_DIRECTORY_H_
+#define STINT_STORE_ROCKSDB_DIRECTORY_H_
+
+#include <string>
+
+#include "stint/result.h"
+
+namespace stint::store {
+
+/// Makes sure that `directory` is a store of ours that this program understands, creating and
+/// marking it if wanted. Writes nothing into a directory that is not ours. Errors as
+/// `open_rocksdb_engine`.
+///
+/// The mark is a file of its own and not a record, because opening a foreign database to look for
+/// one would already change it.
+Status prepare_directory(const std::string& directory, bool create_if_missing);
+
+/// Name of the marking file inside the directory.
+inline constexpr const char* kMarkFile = "STINT";
+
+}  // namespace stint::store
+
+#endif  // STINT_STORE_ROCKSDB_DIRECTORY_H_

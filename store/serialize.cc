@@ -1,0 +1,149 @@
+#include "store/serialize.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "store/image.h"
+#include "store/image_block.h"
+#include "store/number_text.h"
+#include "store/value_codec.h"
+
+// Form: format byte, checksum, number of attributes, then for each its name, type and payload
+// (value_codec.h). PK and SK are attributes like all others.
+
+namespace stint::store {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 255;
+
+struct ReadEntry {
+  std::string_view name;
+  PendingEntry entry;
+};
+
+Error corrupt(std::string_view what) {
+  return Error(ErrorCode::kCorrupt, "stored item: " + std::string(what));
+}
+
+// Reads one attribute; the reader fails for what `serialize` cannot have written.
+ReadEntry read_entry(ByteReader& reader) {
+  ReadEntry read{reader.text(), pending_number(AttrId{}, 0)};
+  std::uint8_t type = reader.byte();
+  if (read.name.empty() || read.name.size() > kMaxNameBytes || !is_value_type(type)) {
+    reader.fail();
+    return read;
+  }
+  read.entry.type = static_cast<ValueType>(type);
+  const char* payload = reader.position();
+  std::size_t before = reader.remaining();
+  skim_payload(reader, read.entry.type);
+  if (reader.failed()) return read;
+  ByteReader again(std::string_view(payload, before - reader.remaining()));
+  switch (read.entry.type) {
+    case ValueType::kNumber:
+      read.entry = pending_number(AttrId{}, again.signed_varint());
+      break;
+    case ValueType::kBool: read.entry.number = again.byte(); break;
+    case ValueType::kNull: break;
+    case ValueType::kString:
+    case ValueType::kDecimal:
+      read.entry = pending_text(AttrId{}, read.entry.type, again.text());
+      break;
+    case ValueType::kStringSet:
+    case ValueType::kList:
+    case ValueType::kMap:
+      read.entry = pending_text(AttrId{}, read.entry.type, again.bytes(again.remaining()));
+      break;
+  }
+  return read;
+}
+
+}  // namespace
+
+std::uint32_t image_checksum(std::string_view body) {
+  // Each step is a bijection of the state, so that a flipped bit survives to the end.
+  static_assert(std::endian::native == std::endian::little, "words are read lowest byte first");
+  std::uint64_t hash = 0xcbf29ce484222325u ^ body.size();
+  auto mix = [&hash](std::uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+  };
+  while (!body.empty()) {
+    std::uint64_t word = 0;
+    std::size_t taken = std::min(body.size(), sizeof word);
+    std::memcpy(&word, body.data(), taken);
+    mix(word);
+    body.remove_prefix(taken);
+  }
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+std::string serialize(const Image& image) {
+  std::string out(kImageHeaderBytes, '\0');
+  out.reserve(static_cast<std::size_t>(image.size_bytes()) + 4 * image.entry_count() + 16);
+  append_varint(out, image.entry_count());
+  for (const ImageEntry& entry : image) {
+    append_text(out, name_of(entry.id()));
+    out += static_cast<char>(entry.type());
+    switch (entry.type()) {
+      case ValueType::kNumber: append_signed_varint(out, entry.number); break;
+      case ValueType::kBool: out += static_cast<char>(entry.number); break;
+      case ValueType::kNull: break;
+      case ValueType::kString:
+      case ValueType::kDecimal: append_text(out, image.text(entry)); break;
+      case ValueType::kStringSet:
+      case ValueType::kList:
+      case ValueType::kMap: out += image.text(entry); break;
+    }
+  }
+  std::uint32_t checksum = image_checksum(std::string_view(out).substr(kImageHeaderBytes));
+  out[0] = kImageFormat;
+  for (std::size_t i = 0; i < 4; ++i) out[1 + i] = static_cast<char>(checksum >> (8 * i));
+  return out;
+}
+
+Result<ImagePtr> deserialize(std::string_view bytes) {
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) return corrupt("too large");
+  ByteReader reader(bytes);
+  if (reader.byte() != static_cast<std::uint8_t>(kImageFormat)) return corrupt("unknown format");
+  std::uint32_t checksum = 0;
+  for (int i = 0; i < 4; ++i) checksum |= static_cast<std::uint32_t>(reader.byte()) << (8 * i);
+  if (reader.failed() || checksum != image_checksum(bytes.substr(kImageHeaderBytes))) {
+    return corrupt("wrong checksum");
+  }
+
+  std::uint64_t count = reader.varint();
+  // An attribute takes at least three bytes; a larger count must not make us reserve memory.
+  if (count > reader.remaining() / 3) return corrupt("malformed");
+  std::vector<ReadEntry> read;
+  read.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) read.push_back(read_entry(reader));
+  if (reader.failed() || !reader.at_end()) return corrupt("malformed");
+
+  // Names are interned only now: those of a malformed item would stay in the table for ever.
+  std::vector<PendingEntry> entries;
+  entries.reserve(read.size());
+  for (ReadEntry& one : read) {
+    one.entry.id = intern(one.name);
+    entries.push_back(one.entry);
+  }
+  std::sort(entries.begin(), entries.end(), [](const PendingEntry& a, const PendingEntry& b) {
+    return index_of(a.id) < index_of(b.id);
+  });
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    if (entries[i].id == entries[i - 1].id) return corrupt("attribute twice");
+  }
+  if (entries.size() < 2 || entries[0].id != kPk || entries[0].type != ValueType::kString ||
+      entries[1].id != kSk || entries[1].type != ValueType::kString) {
+    return corrupt("no key");
+  }
+  std::int64_t size = 0;
+  for (const PendingEntry& entry : entries) size += attribute_size_bytes(entry);
+  return ImageAssembler::assemble(entries, size);
+}
+
+}  // namespace stint::store
