@@ -259,11 +259,21 @@ std::optional<Millis> burst_tolerance(const BucketState& state, const PlanOption
 std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> worths,
                               std::span<const Demand> demands, const PlanOptions& options,
                               TimePoint now) {
+  // The commonest refusal first, before anything is built.
+  bool debits_drip = std::any_of(demands.begin(), demands.end(), [&](const Demand& demand) {
+    return demand.amount > 0 && !state.limits[demand.limit].is_quota();
+  });
+  std::optional<Millis> tolerance;
+  if (debits_drip) {
+    tolerance = burst_tolerance(state, options, now);
+    bool recent = !tolerance || state.refilled_at >= now - *tolerance;
+    if (!recent && !options.assume_recent) return std::nullopt;
+  }
   Plan plan;
   plan.form = Form::kFast;
   plan.now = now;
   plan.refilled_at = state.refilled_at;
-  bool debits_drip = false;
+  plan.limits.reserve(demands.size() + 1);
   for (std::size_t i = 0; i < state.limits.size(); ++i) {
     const LimitState& limit = state.limits[i];
     const Worth& worth = worths[i];
@@ -317,7 +327,6 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
       continue;
     }
     if (demand->gates && limit.balance < demand->amount) return std::nullopt;
-    if (!limit.is_quota() && demand->amount > 0) debits_drip = true;
     write.change = demand->amount == 0 ? BalanceChange::kKeep : BalanceChange::kAdd;
     write.value = -demand->amount;
     write.consumed = demand->amount;
@@ -329,14 +338,7 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
     if (to_epoch_ms(*state.valid_until) == 0) return std::nullopt;
     plan.pin_validity = true;
   }
-  if (debits_drip) {
-    std::optional<Millis> tolerance = burst_tolerance(state, options, now);
-    if (tolerance) {
-      bool recent = state.refilled_at >= now - *tolerance;
-      if (!recent && !options.assume_recent) return std::nullopt;
-      plan.refilled_since = now - *tolerance;
-    }
-  }
+  if (tolerance) plan.refilled_since = now - *tolerance;
   return plan;
 }
 
@@ -348,6 +350,7 @@ Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
   plan.now = now;
   plan.seeds.assign(seeds.begin(), seeds.end());
   plan.remainders.assign(state.limits.size(), 0);
+  plan.limits.reserve(state.limits.size());
   TimePoint at = std::max(now, state.refilled_at);
   plan.refilled_at = at;
   for (std::size_t i = 0; i < state.limits.size(); ++i) {

@@ -1,6 +1,6 @@
 #include "limiter/driver.h"
 
-#include <algorithm>
+#include <cassert>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -64,17 +64,20 @@ std::size_t slot_of_thread(std::size_t slots) {
 
 bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::time_point deadline) {
   release();
-  std::array<std::size_t, 4> wanted{};
+  // One order for everybody, each stripe once: no two callers can wait for each other.
+  assert(buckets.size() <= held_.size());
+  std::array<std::size_t, kMostBuckets> wanted{};
   std::size_t count = 0;
   for (std::uint64_t bucket : buckets) {
-    if (count < wanted.size()) wanted[count++] = bucket % kStripes;
+    std::size_t stripe = bucket % kStripes;
+    std::size_t place = count;
+    while (place > 0 && wanted[place - 1] > stripe) --place;
+    if (place > 0 && wanted[place - 1] == stripe) continue;
+    for (std::size_t i = count++; i > place; --i) wanted[i] = wanted[i - 1];
+    wanted[place] = stripe;
   }
-  // One order for everybody, each stripe once: no two callers can wait for each other.
-  auto end = wanted.begin() + static_cast<std::ptrdiff_t>(count);
-  std::sort(wanted.begin(), end);
-  end = std::unique(wanted.begin(), end);
-  for (auto stripe = wanted.begin(); stripe != end; ++stripe) {
-    std::timed_mutex& mutex = queues_->stripes_[*stripe].mutex;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::timed_mutex& mutex = queues_->stripes_[wanted[i]].mutex;
     if (!mutex.try_lock()) {
       Steady::duration left = deadline - Steady::now();
       // The system clock's wait is the one that thread checkers understand.
@@ -85,7 +88,7 @@ bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::ti
         return false;
       }
     }
-    held_[held_count_++] = *stripe;
+    held_[held_count_++] = wanted[i];
   }
   return true;
 }

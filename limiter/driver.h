@@ -23,6 +23,8 @@ namespace stint::limiter {
 class BucketQueues {
  public:
   static constexpr std::size_t kStripes = 1024;
+  /// An entity's bucket and its parent's.
+  static constexpr std::size_t kMostBuckets = 2;
 
   /// Waits for the stripes of some buckets. Releases them when destroyed or taken anew.
   class Turn {
@@ -38,7 +40,7 @@ class BucketQueues {
 
    private:
     BucketQueues* queues_;
-    std::array<std::size_t, 4> held_{};
+    std::array<std::size_t, kMostBuckets> held_{};
     std::size_t held_count_ = 0;
   };
 

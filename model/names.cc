@@ -1,12 +1,22 @@
 #include "model/names.h"
 
+#include <array>
 #include <string>
 
 namespace stint::model {
 namespace {
 
-bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-bool is_alphanumeric(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+constexpr bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+constexpr bool is_alphanumeric(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+/// Ids are checked with every call: a table is quicker than comparisons.
+constexpr std::array<bool, 256> kAlphanumeric = [] {
+  std::array<bool, 256> table{};
+  for (int c = 0; c < 128; ++c) {
+    table[static_cast<std::size_t>(c)] = is_alphanumeric(static_cast<char>(c));
+  }
+  return table;
+}();
 
 // 1 to `longest` of letters, digits and `punctuation`, the first a letter or, if allowed, a digit.
 Status validate(std::string_view field, std::string_view text, std::size_t longest,
@@ -23,7 +33,7 @@ Status validate(std::string_view field, std::string_view text, std::size_t longe
                               : "must begin with an ASCII letter");
   }
   for (char c : text) {
-    if (!is_alphanumeric(c) && punctuation.find(c) == std::string_view::npos) {
+    if (!kAlphanumeric[static_cast<unsigned char>(c)] && punctuation.find(c) == std::string_view::npos) {
       return refuse("only ASCII letters, digits and " + std::string(punctuation) + " are allowed");
     }
   }

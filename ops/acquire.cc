@@ -14,10 +14,20 @@ constexpr int kMostAttempts = 5;  // decision 30
 
 /// An acquire under way: the entity's own bucket, and its parent's once known.
 class Acquire {
+  PooledLeg child_leg_;
+  std::optional<PooledLeg> parent_leg_;
+
  public:
+  Leg& child;
+  /// Null while debits are not known to cascade.
+  Leg* parent = nullptr;
+
   Acquire(Context& cx, const AcquireRequest& request,
           std::shared_ptr<const schema::ConfigRecord> call_limits)
-      : child(cx, request.entity, request.resource), cx_(&cx), request_(&request) {
+      : child_leg_(cx, request.entity, request.resource),
+        child(*child_leg_),
+        cx_(&cx),
+        request_(&request) {
     child.call_limits = std::move(call_limits);
     for (const Consume& consume : request.consume) {
       takes_anything_ = takes_anything_ || consume.amount.milli().count() != 0;
@@ -31,12 +41,15 @@ class Acquire {
     std::optional<std::string> id;
     if (child.cascades()) id = child.parent();
     if (!id) {
-      bool changed = parent.has_value();
-      parent.reset();
+      bool changed = parent != nullptr;
+      parent = nullptr;
+      parent_leg_.reset();
       return changed;
     }
     if (parent && parent->names().entity == *id) return false;
-    parent.emplace(*cx_, *id, request_->resource);
+    parent_leg_.reset();
+    parent_leg_.emplace(*cx_, *id, request_->resource);
+    parent = &**parent_leg_;
     return true;
   }
 
@@ -181,8 +194,6 @@ class Acquire {
     if (!first_now_) first_now_ = now;
   }
 
-  Leg child;
-  std::optional<Leg> parent;
 
  private:
   void append_parent_landed(LeaseRecord& record) const {

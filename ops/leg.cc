@@ -142,7 +142,56 @@ Error error_of(const store::ReplyBase& reply) {
   return Error(ErrorCode::kUnavailable, std::move(reason));
 }
 
-Leg::Leg(const Context& cx, std::string_view entity, std::string_view resource) {
+namespace {
+
+/// Legs that no operation of this thread uses at the moment.
+std::vector<std::unique_ptr<Leg>>& spare_legs() {
+  static thread_local std::vector<std::unique_ptr<Leg>> legs;
+  return legs;
+}
+constexpr std::size_t kMostSpareLegs = 16;
+
+}  // namespace
+
+PooledLeg::PooledLeg(const Context& cx, std::string_view entity, std::string_view resource) {
+  std::vector<std::unique_ptr<Leg>>& spare = spare_legs();
+  if (spare.empty()) {
+    leg_.reset(new Leg);
+  } else {
+    leg_ = std::move(spare.back());
+    spare.pop_back();
+  }
+  leg_->start(cx, entity, resource);
+}
+
+PooledLeg::~PooledLeg() {
+  if (!leg_) return;
+  leg_->clear();
+  std::vector<std::unique_ptr<Leg>>& spare = spare_legs();
+  if (spare.size() < kMostSpareLegs) spare.push_back(std::move(leg_));
+}
+
+void Leg::clear() {
+  // Views keep images and layouts alive, which must not outlive their store here.
+  view = View();
+  bucket_read = image_confirmed = config_fresh = meta_read = false;
+  meta.reset();
+  call_limits.reset();
+  state.limits.clear();
+  worths.clear();
+  stamps.clear();
+  missing.clear();
+  bypass = BypassMode::kEnforce;
+  expired = false;
+  named.clear();
+  nonce = 0;
+  landed = false;
+  plan.limits.clear();
+  plan.seeds.clear();
+  update.clear();
+}
+
+void Leg::start(const Context& cx, std::string_view entity, std::string_view resource) {
   if (!cx.caches.find_view(entity, resource, view)) {
     view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
   }
@@ -506,12 +555,14 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
     if (leg.bypass == BypassMode::kRenew) renewed = stamp_deadline(*cx_, now);
     leg.plan.now = now;
     leg.plan.refilled_at = leg.state.refilled_at;
-    update_.assign_bypass(*leg.view.layout, leg.state, counted, leg.nonce, now, renewed);
+    leg.update.assign_bypass(*leg.view.layout, leg.state, counted, leg.nonce, now, renewed);
     return;
   }
 
-  std::vector<bucket::Demand> demands;
-  std::vector<bucket::Seed> seeds;
+  std::vector<bucket::Demand>& demands = leg.demands;
+  std::vector<bucket::Seed>& seeds = leg.seeds;
+  demands.clear();
+  seeds.clear();
   for (const NamedLimit& named : leg.named) {
     bool gates = named.gates && !is_soft(leg, named, now);
     if (named.on_item >= 0) {
@@ -553,7 +604,7 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
       if (write.named) write.pin_parameters = true;
     }
   }
-  update_.assign(leg.plan, *leg.view.layout, leg.state, extras(now));
+  leg.update.assign(leg.plan, *leg.view.layout, leg.state, extras(now));
 }
 
 void LegWrite::prepare_plain(TimePoint now) {
@@ -574,7 +625,7 @@ void LegWrite::prepare_plain(TimePoint now) {
     deltas.push_back({index, named.amount, in_period && !counted_only, named.pin});
   }
   empty_ = deltas.empty();
-  if (!empty_) update_.assign_plain(*leg.view.layout, leg.state, deltas, leg.nonce);
+  if (!empty_) leg.update.assign_plain(*leg.view.layout, leg.state, deltas, leg.nonce);
 }
 
 void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits) {
@@ -596,7 +647,7 @@ void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_li
   } else if (leg.state.bypass_until) {
     with.bypass_until = TimePoint{};
   }
-  update_.assign(leg.plan, *leg.view.layout, leg.state, with);
+  leg.update.assign(leg.plan, *leg.view.layout, leg.state, with);
 }
 
 void LegWrite::prepare_creation(TimePoint now) {
@@ -644,7 +695,7 @@ void LegWrite::append_write(std::vector<store::TransactItem>& items) const {
   if (creates()) {
     items.emplace_back(store::PutRequest(item_, &item_condition_));
   } else {
-    items.emplace_back(update_.request());
+    items.emplace_back(update());
   }
 }
 

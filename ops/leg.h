@@ -42,9 +42,13 @@ enum class BypassMode : std::uint8_t {
 class Leg {
  public:
   /// Starts from what the caches remember of shard 0.
-  Leg(const Context& cx, std::string_view entity, std::string_view resource);
+  Leg(const Context& cx, std::string_view entity, std::string_view resource) {
+    start(cx, entity, resource);
+  }
   /// Starts from nothing.
   explicit Leg(std::shared_ptr<const BucketNames> names) { view.names = std::move(names); }
+  Leg(const Leg&) = delete;
+  Leg& operator=(const Leg&) = delete;
 
   const BucketNames& names() const { return *view.names; }
   bool exists() const { return static_cast<bool>(view.image); }
@@ -76,6 +80,11 @@ class Leg {
   bool landed = false;
   /// What was written, for the lease; valid once landed.
   bucket::Plan plan;
+  /// The prepared update, if the write is one.
+  schema::BucketWrite update;
+  /// Working lists of the planning, kept for their memory.
+  std::vector<bucket::Demand> demands;
+  std::vector<bucket::Seed> seeds;
 
   /// The configuration in force; null when no level has limits.
   const schema::ConfigRecord* config() const {
@@ -89,6 +98,28 @@ class Leg {
   /// Whether debits go on to `parent()`.
   bool cascades() const;
   std::optional<std::string> parent() const;
+
+ private:
+  friend class PooledLeg;
+  void start(const Context& cx, std::string_view entity, std::string_view resource);
+  /// Forgets everything, but keeps the memory of its lists for the next use.
+  void clear();
+  Leg() = default;
+};
+
+/// A leg whose memory is used again by the thread's next operation.
+class PooledLeg {
+ public:
+  PooledLeg(const Context& cx, std::string_view entity, std::string_view resource);
+  PooledLeg(PooledLeg&& other) noexcept = default;
+  PooledLeg& operator=(PooledLeg&&) = delete;
+  ~PooledLeg();
+
+  Leg& operator*() const { return *leg_; }
+  Leg* operator->() const { return leg_.get(); }
+
+ private:
+  std::unique_ptr<Leg> leg_;
 };
 
 /// What an operation has to read before it can go on.
@@ -150,7 +181,7 @@ bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoin
 /// owner. Must stay in place until the reply is there.
 class LegWrite {
  public:
-  LegWrite(const Context& cx, Leg& leg) : cx_(&cx), leg_(&leg), update_(leg.names().key) {}
+  LegWrite(const Context& cx, Leg& leg) : cx_(&cx), leg_(&leg) {}
   LegWrite(const LegWrite&) = delete;
   LegWrite& operator=(const LegWrite&) = delete;
 
@@ -166,7 +197,7 @@ class LegWrite {
   bool opens_window() const { return creates() || leg_->plan.opens_window(); }
   /// Whether there is anything to write at all.
   bool empty() const { return empty_; }
-  store::UpdateRequest update() const { return update_.request(); }
+  store::UpdateRequest update() const { return leg_->update.request(leg_->names().key); }
   /// Appends the leg's members of a transaction: the write first.
   void append_write(std::vector<store::TransactItem>& items) const;
   void append_check(std::vector<store::TransactItem>& items) const;
@@ -179,7 +210,6 @@ class LegWrite {
 
   const Context* cx_;
   Leg* leg_;
-  schema::BucketWrite update_;
   store::ImagePtr item_;
   store::Condition item_condition_;
   store::Key owner_key_;

@@ -9,6 +9,8 @@
 
 #include <cassert>
 #include <coroutine>
+#include <cstddef>
+#include <new>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -87,8 +89,57 @@ inline constexpr bool kMayBeAwaited<AskAllAwaiter> = true;
 template <>
 inline constexpr bool kMayBeAwaited<TurnAwaiter> = true;
 
+/// Memory for coroutine frames, kept by thread and size: frames are larger than what the general
+/// allocator is quick at, and the same few sizes come again with every call.
+class FramePool {
+ public:
+  static void* allocate(std::size_t size) {
+    std::size_t slot = slot_of(size);
+    if (slot >= kSlots) return ::operator new(size);
+    Block*& head = lists().heads[slot];
+    if (head == nullptr) return ::operator new((slot + 1) * kStep);
+    Block* block = head;
+    head = block->next;
+    return block;
+  }
+  static void release(void* memory, std::size_t size) noexcept {
+    std::size_t slot = slot_of(size);
+    if (slot >= kSlots) {
+      ::operator delete(memory);
+      return;
+    }
+    lists().heads[slot] = new (memory) Block{lists().heads[slot]};
+  }
+
+ private:
+  static constexpr std::size_t kStep = 256;
+  static constexpr std::size_t kSlots = 16;
+  static std::size_t slot_of(std::size_t size) { return (size - 1) / kStep; }
+
+  struct Block {
+    Block* next;
+  };
+  struct Lists {
+    Block* heads[kSlots] = {};
+    ~Lists() {
+      for (Block* head : heads) {
+        while (head != nullptr) ::operator delete(std::exchange(head, head->next));
+      }
+    }
+  };
+  static Lists& lists() {
+    static thread_local Lists lists;
+    return lists;
+  }
+};
+
 class PromiseBase {
  public:
+  static void* operator new(std::size_t size) { return FramePool::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept {
+    FramePool::release(memory, size);
+  }
+
   std::suspend_always initial_suspend() noexcept { return {}; }
 
   struct FinalAwaiter {

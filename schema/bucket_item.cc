@@ -197,28 +197,36 @@ constexpr std::uint32_t word(std::uint32_t code, Link link, AttrId attr) {
   return code << 26 | static_cast<std::uint32_t>(link) << 24 | store::index_of(attr);
 }
 
+/// More than a bucket of 12 limits can need: at most 20 terms and 20 actions a limit, and 30 more.
+constexpr std::size_t kMostWords = 1024;
+
 /// Collects the words and parameters of one write.
 class Emitter {
  public:
   Emitter(std::vector<std::uint32_t>& words, std::vector<std::int64_t>& numbers,
           std::vector<std::string>& strings)
-      : words_(words), numbers_(numbers), strings_(strings) {
-    words_.clear();
-    numbers_.clear();
+      : strings_(strings) {
+    words.resize(kMostWords);
+    numbers.resize(kMostWords);
     strings_.clear();
+    words_ = words.data();
+    numbers_ = numbers.data();
   }
 
-  void item_exists() { words_.push_back(word(kTermItemExists, kClause, AttrId{})); }
-  void absent(AttrId attr, Link link = kClause) { words_.push_back(word(kTermAbsent, link, attr)); }
+  std::size_t word_count() const { return word_count_; }
+  std::size_t number_count() const { return number_count_; }
+
+  void item_exists() { put(word(kTermItemExists, kClause, AttrId{})); }
+  void absent(AttrId attr, Link link = kClause) { put(word(kTermAbsent, link, attr)); }
   void present(AttrId attr, Link link = kClause) {
-    words_.push_back(word(kTermPresent, link, attr));
+    put(word(kTermPresent, link, attr));
   }
   void number(Test test, AttrId attr, std::int64_t value, Link link = kClause) {
-    words_.push_back(word(kTermNumber + static_cast<std::uint32_t>(test), link, attr));
-    numbers_.push_back(value);
+    put(word(kTermNumber + static_cast<std::uint32_t>(test), link, attr));
+    numbers_[number_count_++] = value;
   }
   void text(AttrId attr, std::string_view value, Link link = kClause) {
-    words_.push_back(word(kTermText, link, attr));
+    put(word(kTermText, link, attr));
     strings_.emplace_back(value);
   }
   /// The attribute must be as it was read.
@@ -245,28 +253,35 @@ class Emitter {
   }
 
   void set(AttrId attr, std::int64_t value) {
-    words_.push_back(word(kActionSetNumber, kClause, attr));
-    numbers_.push_back(value);
+    put(word(kActionSetNumber, kClause, attr));
+    numbers_[number_count_++] = value;
   }
   void set(AttrId attr, TimePoint value) { set(attr, to_epoch_ms(value)); }
   void set(AttrId attr, std::string_view value) {
-    words_.push_back(word(kActionSetText, kClause, attr));
+    put(word(kActionSetText, kClause, attr));
     strings_.emplace_back(value);
   }
-  void set_true(AttrId attr) { words_.push_back(word(kActionSetTrue, kClause, attr)); }
+  void set_true(AttrId attr) { put(word(kActionSetTrue, kClause, attr)); }
   void add(AttrId attr, std::int64_t value) {
-    words_.push_back(word(kActionAdd, kClause, attr));
-    numbers_.push_back(value);
+    put(word(kActionAdd, kClause, attr));
+    numbers_[number_count_++] = value;
   }
-  void remove(AttrId attr) { words_.push_back(word(kActionRemove, kClause, attr)); }
+  void remove(AttrId attr) { put(word(kActionRemove, kClause, attr)); }
 
  private:
-  std::vector<std::uint32_t>& words_;
-  std::vector<std::int64_t>& numbers_;
+  void put(std::uint32_t code_word) {
+    assert(word_count_ < kMostWords);
+    words_[word_count_++] = code_word;
+  }
+
+  std::uint32_t* words_;
+  std::int64_t* numbers_;
   std::vector<std::string>& strings_;
+  std::size_t word_count_ = 0;
+  std::size_t number_count_ = 0;
 };
 
-std::shared_ptr<const store::UpdateProgram> build_program(const std::vector<std::uint32_t>& words) {
+std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::uint32_t> words) {
   auto program = std::make_shared<store::UpdateProgram>();
   int numbers = 0;
   int strings = 0;
@@ -587,17 +602,19 @@ int BucketLayout::find(std::string_view name) const {
 }
 
 std::shared_ptr<const store::UpdateProgram> BucketLayout::program(
-    const std::vector<std::uint32_t>& words) const {
+    std::span<const std::uint32_t> words) const {
   // More forms than this are not in steady use; they are built for the one write.
   constexpr int kMostPrepared = 64;
   int count = 0;
   Prepared* head = prepared_.load(std::memory_order_acquire);
   for (Prepared* node = head; node != nullptr; node = node->next, ++count) {
-    if (node->words == words) return node->program;
+    if (std::equal(node->words.begin(), node->words.end(), words.begin(), words.end())) {
+      return node->program;
+    }
   }
   std::shared_ptr<const store::UpdateProgram> program = build_program(words);
   if (count >= kMostPrepared) return program;
-  auto* node = new Prepared{words, program, head};
+  auto* node = new Prepared{{words.begin(), words.end()}, program, head};
   while (!prepared_.compare_exchange_weak(node->next, node, std::memory_order_acq_rel)) {
   }
   return program;
@@ -705,6 +722,13 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
     set(Field::kConsumed, 0);
   }
   return item.build();
+}
+
+void BucketWrite::finish(std::size_t word_count, std::size_t number_count,
+                         const BucketLayout& layout) {
+  word_count_ = word_count;
+  number_count_ = number_count;
+  program_ = layout.program(std::span<const std::uint32_t>(words_).first(word_count_));
 }
 
 void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
@@ -945,7 +969,7 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
       }
     }
   }
-  program_ = layout.program(words_);
+  finish(out.word_count(), out.number_count(), layout);
 }
 
 void BucketWrite::assign_bypass(
@@ -978,7 +1002,7 @@ void BucketWrite::assign_bypass(
     out.add(layout.attr(i, Field::kBalance), -kWriteCost);
     out.add(layout.attr(i, Field::kConsumed), kWriteCost);
   }
-  program_ = layout.program(words_);
+  finish(out.word_count(), out.number_count(), layout);
 }
 
 void BucketWrite::assign_plain(const BucketLayout& layout, const bucket::BucketState& state,
@@ -1010,7 +1034,7 @@ void BucketWrite::assign_plain(const BucketLayout& layout, const bucket::BucketS
     out.add(layout.attr(delta.limit, Field::kConsumed), delta.amount);
   }
   out.set(n.valid_until, 0);
-  program_ = layout.program(words_);
+  finish(out.word_count(), out.number_count(), layout);
 }
 
 }  // namespace stint::schema

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,8 +99,7 @@ class BucketLayout {
   }
 
   /// The prepared update for a sequence of code words (see bucket_item.cc), built at first use.
-  std::shared_ptr<const store::UpdateProgram> program(
-      const std::vector<std::uint32_t>& words) const;
+  std::shared_ptr<const store::UpdateProgram> program(std::span<const std::uint32_t> words) const;
 
  private:
   struct LimitLayout {
@@ -187,15 +187,15 @@ struct WriteExtras {
   std::vector<std::size_t> removed_limits;
 };
 
-/// One prepared write with its parameters. Keep it until the reply is there. Reusable.
+/// One prepared write with its parameters. Keep it, and the key, until the reply is there. Reusable.
 class BucketWrite {
  public:
-  explicit BucketWrite(const store::Key& key) : key_(&key) {}
-
-  store::UpdateRequest request() const {
-    return store::UpdateRequest(*key_, *program_, store::Params{numbers_, strings_});
+  store::UpdateRequest request(const store::Key& key) const {
+    return store::UpdateRequest(
+        key, *program_,
+        store::Params{std::span<const std::int64_t>(numbers_).first(number_count_), strings_});
   }
-  const store::Key& key() const { return *key_; }
+  void clear() { program_.reset(); }
 
   /// Fills in a plan for an item of that layout and state.
   void assign(const bucket::Plan& plan, const BucketLayout& layout,
@@ -217,11 +217,15 @@ class BucketWrite {
                     const std::vector<PlainDelta>& deltas, std::int64_t nonce);
 
  private:
-  const store::Key* key_;
+  void finish(std::size_t word_count, std::size_t number_count, const BucketLayout& layout);
+
   std::shared_ptr<const store::UpdateProgram> program_;
+  // Of a fixed size once used, with the counts beside them: the writes of a plan are many and small.
   std::vector<std::uint32_t> words_;
   std::vector<std::int64_t> numbers_;
   std::vector<std::string> strings_;
+  std::size_t word_count_ = 0;
+  std::size_t number_count_ = 0;
 };
 
 }  // namespace stint::schema

@@ -49,7 +49,8 @@ struct LimiterOptions {
   Millis stamp_ttl{60'000};
   /// Buckets expire this many recovery times after their last refill; zero: never (rules 3.6).
   int ttl_multiplier = 7;
-  /// Seed of all random choices; absent: from the system.
+  /// Seed of all random choices; absent: from the system. Writes are told apart by random numbers,
+  /// so no two limiters of one store, now or later, may have the same.
   std::optional<std::uint64_t> seed = std::nullopt;
 };
 
