@@ -12,8 +12,8 @@ namespace {
 std::int64_t minus(std::int64_t a, std::int64_t b) { return saturate(static_cast<Int128>(a) - b); }
 std::int64_t plus(std::int64_t a, std::int64_t b) { return saturate(static_cast<Int128>(a) + b); }
 
-constexpr std::int64_t kWriteCost = 1000;        // milli-tokens of `wcu` that one write takes
-constexpr Millis kWriteCapacityRefill{1000};     // after so long `wcu` is full whatever happened
+constexpr std::int64_t kWriteCost = 1000;     // milli-tokens of `wcu` that one write takes
+constexpr Millis kWriteCapacityRefill{1000};  // after so long `wcu` is full whatever happened
 
 const Demand* find_demand(std::span<const Demand> demands, std::size_t limit) {
   for (const Demand& demand : demands) {
@@ -35,8 +35,8 @@ bool lands_in_period(const Demand& demand, const LimitState& limit, TimePoint re
 
 /// Adds `amount` (negative) back: added where that leaves no more than `most`, else filled up to
 /// `ceiling`. `gained` is what the same write refills.
-void write_credit(std::int64_t amount, std::int64_t balance, std::int64_t gained,
-                  std::int64_t most, std::int64_t ceiling, LimitWrite& write) {
+void write_credit(std::int64_t amount, std::int64_t balance, std::int64_t gained, std::int64_t most,
+                  std::int64_t ceiling, LimitWrite& write) {
   std::int64_t taken = plus(gained, -amount);
   if (balance <= minus(most, taken)) {
     write.change = BalanceChange::kAdd;
@@ -107,8 +107,8 @@ void write_drip(const LimitState& limit, const Worth& worth, const Demand* deman
 
 void write_quota(const LimitState& limit, const Worth& worth, const Demand* demand,
                  TimePoint refilled_at, LimitWrite& write) {
-  bool in_period = demand == nullptr || demand->amount >= 0 ||
-                   lands_in_period(*demand, limit, refilled_at);
+  bool in_period =
+      demand == nullptr || demand->amount >= 0 || lands_in_period(*demand, limit, refilled_at);
   std::int64_t amount = demand != nullptr && in_period ? demand->amount : 0;
   std::int64_t reduced = minus(worth.balance, std::max<std::int64_t>(amount, 0));
   switch (worth.transition) {
@@ -170,15 +170,15 @@ void write_stamp(const LimitState& limit, const Worth& worth, const Demand* dema
   std::int64_t amount = demand != nullptr ? demand->amount : 0;
   if (amount < 0) {
     bool lands = lands_in_period(*demand, limit, state.refilled_at) &&
-                 worth.transition != Transition::kReset &&
-                 worth.transition != Transition::kOpen && (runs_on || !session);
+                 worth.transition != Transition::kReset && worth.transition != Transition::kOpen &&
+                 (runs_on || !session);
     if (!lands) amount = 0;
   }
   bool open = session && !runs_on && amount > 0;
   bool fresh = open || is_fresh_grant(limit, worth);
   write.clear_top_up = limit.top_up != 0 && (fresh || !configured.is_quota());
-  std::int64_t divisor = fresh || !configured.is_quota() ? state.shard_count
-                                                         : grant_count(limit, state.shard_count);
+  std::int64_t divisor =
+      fresh || !configured.is_quota() ? state.shard_count : grant_count(limit, state.shard_count);
   std::int64_t share = share_at(configured, at, divisor).capacity;
   std::int64_t ceiling = plus(share, write.clear_top_up ? 0 : limit.top_up);
   std::int64_t balance =
@@ -198,8 +198,8 @@ void write_stamp(const LimitState& limit, const Worth& worth, const Demand* dema
   // kind's window means nothing.
   write.forget_window = limit.window_start.has_value() && !open && !runs_on;
   bool keeps_unit = !configured.is_quota() && !limit.is_quota() &&
-                    share_at(configured, at, 1).period == worth.share.period &&
-                    balance < share && write.value < share;
+                    share_at(configured, at, 1).period == worth.share.period && balance < share &&
+                    write.value < share;
   if (!keeps_unit) remainder = 0;
 }
 
@@ -241,8 +241,8 @@ std::int64_t carried_balance(const LimitState& stored, const Worth& worth,
   if (stored.is_quota() && configured.is_quota()) {
     std::int64_t divisor =
         is_fresh_grant(stored, worth) ? shard_count : grant_count(stored, shard_count);
-    std::int64_t change = minus(share_at(configured, at, divisor).capacity,
-                                share_at(stored, at, divisor).capacity);
+    std::int64_t change =
+        minus(share_at(configured, at, divisor).capacity, share_at(stored, at, divisor).capacity);
     return plus(worth.balance, change);
   }
   return std::min(worth.balance, share_at(configured, at, shard_count).capacity);
@@ -426,8 +426,8 @@ Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
   if (has_unopened) {
     // A window that was never opened holds the boundary in the past until it opens (decision 21),
     // so that no writer takes its balance for a live one.
-    bool marked = state.valid_until && to_epoch_ms(*state.valid_until) != 0 &&
-                  *state.valid_until <= now;
+    bool marked =
+        state.valid_until && to_epoch_ms(*state.valid_until) != 0 && *state.valid_until <= now;
     ends_at(marked ? *state.valid_until : plan.refilled_at);
   }
   if (options.reevaluate) boundary = TimePoint{};

@@ -75,7 +75,7 @@ struct LimitWrite {
   bool forget_window = false;           // an ended window stays ended under a new length
   bool set_grant = false;               // the grant becomes one of the current shard count
   bool clear_top_up = false;
-  const LimitState* stamp = nullptr;    // parameters to store
+  const LimitState* stamp = nullptr;  // parameters to store
 };
 
 enum class Form : std::uint8_t {

@@ -155,14 +155,14 @@ std::int64_t lowest_capacity(const LimitState& limit, TimePoint from, TimePoint 
 }
 
 /// A quota whose period goes on: cut to what the ceilings since the last refill left of it.
-void evaluate_steady_quota(const LimitState& limit, TimePoint refilled_at,
-                           std::int64_t shard_count, TimePoint at, Worth& worth) {
+void evaluate_steady_quota(const LimitState& limit, TimePoint refilled_at, std::int64_t shard_count,
+                           TimePoint at, Worth& worth) {
   std::int64_t count = grant_count(limit, shard_count);
   worth.share = share_at(limit, at, count);
   worth.ceiling = saturate(static_cast<Int128>(worth.share.capacity) + limit.top_up);
   worth.uniform = is_uniform(limit, refilled_at, at);
-  std::int64_t lowest = worth.uniform ? worth.share.capacity
-                                      : lowest_capacity(limit, refilled_at, at, count);
+  std::int64_t lowest =
+      worth.uniform ? worth.share.capacity : lowest_capacity(limit, refilled_at, at, count);
   worth.balance = std::min(limit.balance, saturate(static_cast<Int128>(lowest) + limit.top_up));
   if (worth.balance < limit.balance) worth.transition = Transition::kClamp;
 }
@@ -329,8 +329,8 @@ Wait wait_for(const LimitState& limit, const Worth& worth, TimePoint refilled_at
   bool over = worth.transition == Transition::kOpen || worth.transition == Transition::kReset ||
               worth.transition == Transition::kRoll;
   std::int64_t divisor = limit.is_quota() && !over ? grant_count(limit, shard_count) : shard_count;
-  Int128 highest = static_cast<Int128>(highest_capacity(limit, divisor)) +
-                   (over ? 0 : limit.top_up);
+  Int128 highest =
+      static_cast<Int128>(highest_capacity(limit, divisor)) + (over ? 0 : limit.top_up);
   if (amount > highest) return {true, std::nullopt};
   TimePoint at = std::max(now, refilled_at);
   std::optional<TimePoint> ready;
@@ -363,6 +363,14 @@ Wait wait_for(const LimitState& limit, const Worth& worth, TimePoint refilled_at
   }
   if (!ready) return {false, std::nullopt};
   return {false, std::max(Millis(0), *ready - now)};
+}
+
+Wait wait_for_unused(const LimitState& limit, std::int64_t shard_count, TimePoint now,
+                     std::int64_t amount) {
+  if (amount > highest_capacity(limit, shard_count)) return {true, std::nullopt};
+  std::optional<TimePoint> ready = first_share_of(limit, now, shard_count, amount);
+  if (!ready) return {false, std::nullopt};
+  return {false, *ready - now};
 }
 
 std::optional<TimePoint> resets_at(const LimitState& limit, const Worth& worth, TimePoint now) {

@@ -29,8 +29,8 @@ Share share_at(const LimitState& limit, TimePoint at, std::int64_t divisor);
 /// The largest capacity that the base or any line of the schedule gives, divided by `divisor`.
 std::int64_t highest_capacity(const LimitState& limit, std::int64_t divisor);
 
-/// The shard count that sized this shard's grant of a quota. A legacy item without one may hold more
-/// than its stored count allows; the count is halved until it does not (rules 3.4, R7).
+/// The shard count that sized this shard's grant of a quota. A legacy item without one may hold
+/// more than its stored count allows; the count is halved until it does not (rules 3.4, R7).
 std::int64_t grant_count(const LimitState& limit, std::int64_t shard_count);
 
 /// How the stored balance became the worth.
@@ -81,6 +81,10 @@ struct Wait {
 /// passes. Walks at most 366 schedule changes or edges. `worth` must be that of `limit` at `now`.
 Wait wait_for(const LimitState& limit, const Worth& worth, TimePoint refilled_at,
               std::int64_t shard_count, TimePoint now, std::int64_t amount);
+
+/// The same for a limit that nobody has used yet: whenever its bucket is made, it is whole.
+Wait wait_for_unused(const LimitState& limit, std::int64_t shard_count, TimePoint now,
+                     std::int64_t amount);
 
 /// When the quota is next restored whole: the next edge, or the end of the live window. Absent for
 /// rates, windows not started, and without an edge in reach.

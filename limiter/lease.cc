@@ -122,11 +122,16 @@ Result<bool> Lease::consume(std::string_view limit, Amount amount) {
 Status Lease::settle() {
   if (!open()) return ended();
   state_->end();
-  const auto& corrections = state_->record().corrections;
-  bool nothing = std::all_of(corrections.begin(), corrections.end(),
-                             [](const auto& correction) { return correction.delta == 0; });
+  ops::LeaseRecord& lease = state_->record();
+  bool nothing = true;
+  for (const ops::LeaseRecord::Correction& correction : lease.corrections) {
+    nothing = nothing && correction.delta == 0;
+    for (ops::LeaseRecord::Seen& seen : lease.declared) {
+      if (seen.limit == correction.limit) seen.requested += correction.delta;
+    }
+  }
   if (nothing || state_->degraded()) return Status();
-  return state_->ender().settle_lease(state_->record());
+  return state_->ender().settle_lease(lease);
 }
 
 Status Lease::roll_back() {

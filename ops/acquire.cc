@@ -495,6 +495,18 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
     }
 
     if (const Leg* disabled = job.disabled_leg()) {
+      if (disabled != &job.child && job.child.exists() && !job.child.image_confirmed) {
+        // The child may have been moved away from a parent that is refused (R83).
+        Reads reads;
+        reads.bucket = true;
+        reads.consistency = store::Consistency::kStrong;
+        Status read = co_await read_leg(cx, job.child, reads, now);
+        if (!read) {
+          trouble = read.error();
+          break;
+        }
+        continue;
+      }
       Acquired result = job.disabled(*disabled);
       Status returned = co_await give_back(cx, job);
       static_cast<void>(returned);
@@ -512,7 +524,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
       reads.bucket = true;
       reads.consistency = store::Consistency::kStrong;
       Status read;
-      if ((child_short || !job.takes_anything()) && !job.may_decide(job.child, now)) {
+      // The child's image also tells whether the parent has a say (R71).
+      if (!job.may_decide(job.child, now)) {
         read = co_await read_leg(cx, job.child, reads, now);
         reread = true;
       }

@@ -11,11 +11,11 @@ namespace stint::ops {
 namespace {
 
 Status validate_scope(const Scope& scope) {
-  if (!scope.entity_id().empty()) {
+  if (scope.is_entity_level()) {
     Status valid = model::validate_entity_id("entity", scope.entity_id());
     if (!valid) return valid;
   }
-  if (!scope.resource_name().empty()) return model::validate_resource(scope.resource_name());
+  if (scope.names_resource()) return model::validate_resource(scope.resource_name());
   return Status();
 }
 
@@ -101,7 +101,6 @@ bool softness_changed(const ScopeConfig& before, const ScopeConfig& after) {
 /// Which buckets a change of a scope reaches at once.
 bool is_fanned_out(const Scope& scope, const ScopeConfig& before, const ScopeConfig& after) {
   if (scope.is_entity_level()) return true;
-  if (scope.resource_name().empty()) return false;
   return before.access != after.access || softness_changed(before, after);
 }
 

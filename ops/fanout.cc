@@ -25,9 +25,13 @@ class Discovery {
       partition_ = schema::entity_partition(cx.ns, scope.entity_id());
       prefix_ = schema::kBucketPrefix;
       if (!scope.resource_name().empty()) prefix_ += scope.resource_name() + "#";
-    } else {
+    } else if (!scope.resource_name().empty()) {
       index_ = store::Index::kGsi2;
       partition_ = schema::resource_partition(cx.ns, scope.resource_name());
+      prefix_ = schema::kBucketPrefix;
+    } else {
+      index_ = store::Index::kGsi4;
+      partition_ = schema::namespace_partition(cx.ns);
       prefix_ = schema::kBucketPrefix;
     }
   }

@@ -435,6 +435,10 @@ LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now) {
   LimitStatus status =
       bucket::describe(standing.limit(), standing.worth(), standing.refilled_at(),
                        leg.state.shard_count, now, named.amount);
+  if (named.on_item < 0) {
+    status.retry_after =
+        bucket::wait_for_unused(standing.limit(), leg.state.shard_count, now, named.amount).wait;
+  }
   bool soft = is_soft(leg, named, now);
   if (soft || leg.bypass != BypassMode::kEnforce) {
     status.soft = soft;
@@ -461,6 +465,15 @@ LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now)
   status.soft = is_soft(leg, named, now);
   status.capacity = MilliTokens(worth.ceiling);
   status.remaining = MilliTokens(worth.balance - taken);
+  if (leg.view.image && named.on_item >= 0) {
+    // What the store holds now: others may have taken beside this write.
+    store::AttrId attr =
+        leg.view.layout->attr(static_cast<std::size_t>(named.on_item), schema::Field::kBalance);
+    std::int64_t pending = leg.plan.form == bucket::Form::kFast ? worth.added : 0;
+    if (std::optional<std::int64_t> stored = leg.view.image->number(attr)) {
+      status.remaining = MilliTokens(std::min(*stored + pending, worth.ceiling));
+    }
+  }
   status.requested = MilliTokens(named.amount);
   status.refill_amount = MilliTokens(worth.share.refill);
   status.refill_period = worth.share.period;

@@ -23,7 +23,7 @@ constexpr std::string_view kFieldNames[kFieldCount] = {"tk", "cp", "ra",  "rp", 
                                                        "sched", "rsched", "ws", "rsa", "wa",
                                                        "wtc", "gc", "tu", "rn", "soft"};
 
-/// Item-level attributes of a bucket. `op` and `rem` are stint's own (decision 22): the nonce of
+/// Item-level attributes of a bucket. `st_n` and `st_r` are stint's own (decision 22): the nonce of
 /// the last write, and what the last refill left below a milli-token.
 struct Names {
   AttrId entity_id = store::intern("entity_id");
@@ -183,6 +183,7 @@ enum Code : std::uint32_t {
   kActionSetNumber,
   kActionSetText,
   kActionSetTrue,
+  kActionSetFalse,
   kActionAdd,
   kActionRemove,
 };
@@ -261,7 +262,9 @@ class Emitter {
     put(word(kActionSetText, kClause, attr));
     strings_.emplace_back(value);
   }
-  void set_true(AttrId attr) { put(word(kActionSetTrue, kClause, attr)); }
+  void set(AttrId attr, bool value) {
+    put(word(value ? kActionSetTrue : kActionSetFalse, kClause, attr));
+  }
   void add(AttrId attr, std::int64_t value) {
     put(word(kActionAdd, kClause, attr));
     numbers_[number_count_++] = value;
@@ -747,6 +750,10 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
     out.absent(n.disabled);
     out.pin(n.bypass, state.bypass_until);
   }
+  if (extras.owner != nullptr) {
+    out.pin(n.parent_generation, extras.owner->from.parent_generation);
+    out.pin_text(n.incarnation, extras.owner->from.incarnation);
+  }
   if (extras.check_expiry && (extras.shared_writers || state.expires_at_s)) {
     out.absent_or(Test::kGreater, n.ttl, to_epoch_s(plan.now));
   }
@@ -925,7 +932,18 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
   if (scheduled_change && extras.config->zone != layout.zone() && !extras.config->zone.empty()) {
     out.set(n.zone, extras.config->zone);
   }
-  if (extras.policy == WriteExtras::Policy::kDisable && !state.disabled) out.set_true(n.disabled);
+  if (extras.owner != nullptr) {
+    const BucketOwner& to = extras.owner->to;
+    out.set(n.cascade, to.cascade);
+    if (to.parent) {
+      out.set(n.parent_id, *to.parent);
+    } else if (extras.owner->from.parent) {
+      out.remove(n.parent_id);
+    }
+    if (to.parent_generation) out.set(n.parent_generation, *to.parent_generation);
+    if (to.incarnation) out.set(n.incarnation, *to.incarnation);
+  }
+  if (extras.policy == WriteExtras::Policy::kDisable && !state.disabled) out.set(n.disabled, true);
   if (extras.policy == WriteExtras::Policy::kEnable && state.disabled) out.remove(n.disabled);
   if (extras.bypass_until) {
     if (to_epoch_ms(*extras.bypass_until) == 0) {

@@ -159,6 +159,12 @@ struct NewBucket {
 };
 store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now);
 
+/// An owner stamp to be replaced: by what the entity's record and the configuration say.
+struct OwnerStamp {
+  BucketOwner from;
+  BucketOwner to;
+};
+
 /// Item-level changes that go along with a plan.
 struct WriteExtras {
   std::int64_t nonce = 0;
@@ -181,6 +187,8 @@ struct WriteExtras {
   std::optional<TimePoint> bypass_until;
   /// The configuration behind the plan's stamps and seeds.
   const ConfigRecord* config = nullptr;
+  /// Null: the owner stamp stays.
+  const OwnerStamp* owner = nullptr;
   /// Soft deadlines of seeded limits, by position in the plan's seeds; epoch 0: hard.
   std::vector<TimePoint> seed_soft_until;
   /// Limits that are no longer configured: their attributes are removed.
