@@ -35,22 +35,24 @@ class Acquire {
     adopt_parent();
   }
 
-  /// Makes the leg of the parent that the child names now. True if it changed.
-  bool adopt_parent() {
+  /// Whether the child is known to have another parent than the one this call goes by: it is seen
+  /// for the first time, or has been moved (decision 16).
+  bool parent_moved() const {
     if (!child.exists() && !child.meta_read) return false;
-    std::optional<std::string> id;
-    if (child.cascades()) id = child.parent();
-    if (!id) {
-      bool changed = parent != nullptr;
-      parent = nullptr;
-      parent_leg_.reset();
-      return changed;
-    }
-    if (parent && parent->names().entity == *id) return false;
+    std::optional<std::string> id = present_parent();
+    if (!parent) return id.has_value();
+    return !id || parent->names().entity != *id;
+  }
+
+  /// Goes by the parent that the child has now.
+  void adopt_parent() {
+    if (!parent_moved()) return;
+    parent = nullptr;
     parent_leg_.reset();
+    std::optional<std::string> id = present_parent();
+    if (!id) return;
     parent_leg_.emplace(*cx_, *id, request_->resource);
     parent = &**parent_leg_;
-    return true;
   }
 
   const std::vector<std::uint64_t>& turn_keys() {
@@ -136,20 +138,13 @@ class Acquire {
     append_parent_landed(record);
     return record;
   }
-  LeaseRecord parent_landed() const {
+  /// What landed on a parent that is to be left. It counts as given back from here on, so that no
+  /// credit is ever sent twice.
+  LeaseRecord take_parent_landed() {
     LeaseRecord record;
     append_parent_landed(record);
+    if (parent) parent->landed = false;
     return record;
-  }
-
-  /// Whether the child's image names another parent than the one this call went by: the child has
-  /// been moved (decision 16).
-  bool parent_moved() const {
-    if (!child.exists()) return false;
-    std::optional<std::string> id;
-    if (child.cascades()) id = child.parent();
-    if (!parent) return id.has_value();
-    return !id || parent->names().entity != *id;
   }
 
   /// Whether the parent is known to have no say: it has none of the limits, and no policy.
@@ -166,8 +161,8 @@ class Acquire {
   }
 
   void remember() {
-    cx_->caches.put_view(child.view);
-    if (parent) cx_->caches.put_view(parent->view);
+    remember(child);
+    if (parent) remember(*parent);
   }
 
   /// Plans a write with the preferences of decision 30 a and b.
@@ -196,6 +191,17 @@ class Acquire {
 
 
  private:
+  std::optional<std::string> present_parent() const {
+    if (!child.cascades()) return std::nullopt;
+    return child.parent();
+  }
+
+  void remember(Leg& leg) {
+    // An owner that could not be stamped yet must be looked up again.
+    if (leg.owner_stamp) leg.view.config.reset();
+    cx_->caches.put_view(leg.view);
+  }
+
   void append_parent_landed(LeaseRecord& record) const {
     if (parent && parent->landed) record.legs.push_back(lease_leg(*parent, parent->plan.now));
   }
@@ -383,6 +389,16 @@ Op<Status> give_back(Context& cx, const Acquire& acquire) {
   co_return done;
 }
 
+/// Gives back what landed on a parent that the child has no longer.
+Op<Status> leave_parent(Context& cx, Acquire& acquire) {
+  LeaseRecord former = acquire.take_parent_landed();
+  if (former.legs.empty()) co_return Status();
+  cx.past_deadline_allowed = true;
+  Status returned = co_await roll_back(cx, former);
+  cx.past_deadline_allowed = false;
+  co_return returned;
+}
+
 void report_clock(Context& cx, const Leg& leg, TimePoint now) {
   constexpr Millis kFarAhead{60'000};  // decision 9
   if (!leg.exists() || leg.state.refilled_at <= now + kFarAhead) return;
@@ -462,7 +478,15 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
       }
     }
     // The parent's bucket needs its own place in the queue, and the clock is read after it.
-    if (prepared && job.adopt_parent()) continue;
+    if (prepared && job.parent_moved()) {
+      Status left = co_await leave_parent(cx, job);
+      if (!left) {
+        trouble = left.error();
+        break;
+      }
+      job.adopt_parent();
+      continue;
+    }
     if (prepared && job.parent && !job.parent->landed && !job.parent_is_irrelevant(now)) {
       Result<Reads> reads = evaluate_leg(cx, *job.parent, now);
       if (!reads) {
@@ -555,13 +579,10 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
       break;
     }
     if (job.child.landed && job.parent_moved()) {
-      if (job.parent && job.parent->landed) {
-        LeaseRecord former = job.parent_landed();
-        Status returned = co_await roll_back(cx, former);
-        if (!returned) {
-          trouble = returned.error();
-          break;
-        }
+      Status left = co_await leave_parent(cx, job);
+      if (!left) {
+        trouble = left.error();
+        break;
       }
       job.adopt_parent();
       if (job.parent) {

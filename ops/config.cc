@@ -101,7 +101,8 @@ bool softness_changed(const ScopeConfig& before, const ScopeConfig& after) {
 /// Which buckets a change of a scope reaches at once.
 bool is_fanned_out(const Scope& scope, const ScopeConfig& before, const ScopeConfig& after) {
   if (scope.is_entity_level()) return true;
-  return before.access != after.access || softness_changed(before, after);
+  return before.access != after.access || before.cascade != after.cascade ||
+         softness_changed(before, after);
 }
 
 struct Stored {

@@ -115,6 +115,8 @@ struct Context {
   Observer* observer;
   /// Set while what was taken is given back: that goes on past the deadline of the call.
   bool past_deadline_allowed = false;
+  /// Set when a bucket that was remembered is gone: its whole namespace may be (R98).
+  bool bucket_vanished = false;
 
   void report(const Event& event) const {
     if (observer != nullptr) observer->on_event(event);

@@ -66,7 +66,7 @@ Op<Result<Found>> discover(Context& cx, const Scope& scope) {
 }
 
 bool differs(const Leg& leg, const std::vector<std::size_t>& removed) {
-  if (!leg.stamps.empty() || !removed.empty()) return true;
+  if (!leg.stamps.empty() || !removed.empty() || leg.owner_stamp) return true;
   AccessPolicy access = leg.view.config->access;
   if (leg.state.disabled != (access == AccessPolicy::kDisabled)) return true;
   if (leg.state.bypass_until.has_value() != (access == AccessPolicy::kBypass)) return true;
@@ -105,6 +105,7 @@ Op<Result<bool>> stamp_bucket(Context& cx, std::shared_ptr<const BucketNames> na
     if (!image_read) co_return image_read.error();
     if (!leg.exists()) co_return true;
     reads.bucket = false;
+    reads.meta = true;
     reads.config = true;
     reads.all_levels = true;
     Status config_read = co_await read_leg(cx, leg, reads, now);
@@ -113,7 +114,7 @@ Op<Result<bool>> stamp_bucket(Context& cx, std::shared_ptr<const BucketNames> na
     if (!prepared) co_return prepared.error();
     // Without limits at any level the bucket goes on by its own (rules W10).
     if (leg.config() == nullptr && leg.view.config->access == AccessPolicy::kEnforce &&
-        !leg.state.disabled && !leg.state.bypass_until) {
+        !leg.state.disabled && !leg.state.bypass_until && !leg.owner_stamp) {
       co_return true;
     }
     std::vector<std::size_t> removed = unconfigured_limits(leg);

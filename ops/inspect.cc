@@ -34,6 +34,7 @@ Op<Status> load(Context& cx, Leg& leg, TimePoint now, bool all_levels) {
     Millis age = now - leg.view.config->read_at;
     reads.config = age < Millis(0) || age > cx.settings.config_ttl;
   }
+  reads.meta = reads.config;
   Status read = co_await read_leg(cx, leg, reads, now);
   if (!read) co_return read.error();
   Status prepared = co_await prepare_leg(cx, leg, now);

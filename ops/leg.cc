@@ -73,6 +73,46 @@ Status decode_leg(Context& cx, Leg& leg) {
   return view.layout->decode(*view.image, leg.state);
 }
 
+/// Whether the item says who its owner is; otherwise it was made before the entity was (R24).
+bool has_owner(const store::Image& item) {
+  static const store::AttrId kParent = store::intern("parent_id");
+  static const store::AttrId kGeneration = store::intern("pgen");
+  return item.has(kGeneration) || item.has(kParent);
+}
+
+/// The policy of the configuration, else the entity's own.
+bool cascades_by(const schema::EntityRecord& meta, const std::optional<ResolvedConfig>& config) {
+  if (!meta.parent) return false;
+  return config && config->cascade ? *config->cascade : meta.cascade;
+}
+
+schema::BucketOwner owner_by(const Leg& leg) {
+  schema::BucketOwner owner;
+  owner.entity = leg.names().entity;
+  owner.resource = leg.names().resource;
+  if (!leg.meta) return owner;
+  owner.cascade = cascades_by(*leg.meta, leg.view.config);
+  owner.parent = leg.meta->parent;
+  owner.parent_generation = leg.meta->parent_generation;
+  owner.incarnation = leg.meta->incarnation();
+  return owner;
+}
+
+/// Compares the item's owner stamp with the entity's record, if that was read.
+void compare_with_meta(Leg& leg) {
+  leg.owner_stamp.reset();
+  if (!leg.meta_read || !leg.meta) return;
+  schema::BucketOwner stored = schema::decode_owner(*leg.view.image);
+  schema::BucketOwner wanted = owner_by(leg);
+  bool stored_is_newer = stored.incarnation == wanted.incarnation &&
+                         stored.parent_generation > wanted.parent_generation;
+  bool same = stored.cascade == wanted.cascade && stored.parent == wanted.parent &&
+              stored.parent_generation == wanted.parent_generation &&
+              stored.incarnation == wanted.incarnation;
+  if (stored_is_newer || same) return;
+  leg.owner_stamp = schema::OwnerStamp{std::move(stored), std::move(wanted)};
+}
+
 const LimitState* stamped_parameters(const Leg& leg, std::size_t index) {
   for (const bucket::Stamp& stamp : leg.stamps) {
     if (stamp.limit == index) return stamp.configured;
@@ -183,6 +223,7 @@ void Leg::clear() {
   missing.clear();
   bypass = BypassMode::kEnforce;
   expired = false;
+  owner_stamp.reset();
   named.clear();
   nonce = 0;
   landed = false;
@@ -198,16 +239,16 @@ void Leg::start(const Context& cx, std::string_view entity, std::string_view res
 }
 
 bool Leg::cascades() const {
+  if (owner_stamp) return owner_stamp->to.cascade;
   if (exists()) {
     static const store::AttrId kCascade = store::intern("cascade");
     return view.image->boolean(kCascade).value_or(false) && parent().has_value();
   }
-  if (!meta || !meta->parent) return false;
-  bool by_config = view.config && view.config->cascade.has_value();
-  return by_config ? *view.config->cascade : meta->cascade;
+  return meta && cascades_by(*meta, view.config);
 }
 
 std::optional<std::string> Leg::parent() const {
+  if (owner_stamp) return owner_stamp->to.parent;
   if (exists()) {
     static const store::AttrId kParent = store::intern("parent_id");
     std::optional<std::string_view> id = view.image->string(kParent);
@@ -233,11 +274,16 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
   leg.stamps.clear();
   leg.missing.clear();
   leg.expired = false;
+  leg.owner_stamp.reset();
   leg.bypass = BypassMode::kEnforce;
   bool config_known = view.config && now - view.config->read_at <= cx.settings.config_ttl &&
                       now >= view.config->read_at - cx.settings.config_ttl;
   if (!config_known && !leg.config_fresh) reads.config = true;
   if (!view.image) {
+    if (view.layout) {
+      cx.bucket_vanished = true;
+      view.layout.reset();
+    }
     // A bucket is created only from configuration and owner read in this very call.
     reads.bucket = !leg.bucket_read;
     reads.meta = !leg.meta_read;
@@ -261,7 +307,12 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
   for (const LimitState& limit : state.limits) {
     leg.worths.push_back(bucket::evaluate(limit, state.refilled_at, state.shard_count, now));
   }
-  if (!reads.config) compare_with_config(leg);
+  // The entity may have been created since: looked up as often as configuration is.
+  reads.meta = reads.config && !leg.meta_read && !has_owner(*view.image);
+  if (!reads.config) {
+    compare_with_config(leg);
+    compare_with_meta(leg);
+  }
 
   leg.expired = state.expires_at_s && *state.expires_at_s <= to_epoch_s(now);
   bool bypass_in_force = state.bypass_until && *state.bypass_until > now;
@@ -292,6 +343,7 @@ void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed) 
   leg.view.image_at = now;
   leg.bucket_read = true;
   leg.image_confirmed = confirmed;
+  leg.owner_stamp.reset();
   // Stamping needs configuration read after the image (decision 29).
   leg.config_fresh = false;
 }
@@ -462,10 +514,11 @@ LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now)
   status.resource = leg.names().resource;
   status.name = std::string(limit.name);
   status.kind = limit.kind;
-  status.soft = is_soft(leg, named, now);
+  status.soft = named.soft;
   status.capacity = MilliTokens(worth.ceiling);
   status.remaining = MilliTokens(worth.balance - taken);
-  if (leg.view.image && named.on_item >= 0) {
+  bool unopened = worth.transition == bucket::Transition::kOpen && taken == 0;
+  if (leg.view.image && named.on_item >= 0 && !counted_only && !unopened) {
     // What the store holds now: others may have taken beside this write.
     store::AttrId attr =
         leg.view.layout->attr(static_cast<std::size_t>(named.on_item), schema::Field::kBalance);
@@ -522,9 +575,10 @@ schema::WriteExtras LegWrite::extras(TimePoint now) const {
   extras.check_expiry = !leg.expired;
   extras.config = leg.config();
   if (leg.plan.form != bucket::Form::kLocked) return extras;
+  if (leg.owner_stamp) extras.owner = &*leg.owner_stamp;
   if (leg.config() != nullptr) extras.expires_at_s = expiry_of(leg, cx_->settings, now);
   // Stamps are leases of time that only a fresh reading extends; a call's own limits never stamp.
-  if (!leg.config_fresh || leg.call_limits) return extras;
+  if (!leg.config_fresh || leg.call_limits || leg.config() == nullptr) return extras;
   if (leg.state.bypass_until && leg.bypass == BypassMode::kEnforce) {
     extras.bypass_until = TimePoint{};
   }
@@ -553,6 +607,7 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   item_ = store::ImagePtr();
   empty_ = leg.named.empty();
   if (empty_) return;
+  for (NamedLimit& named : leg.named) named.soft = is_soft(leg, named, now);
   if (!leg.exists()) {
     prepare_creation(now);
     return;
@@ -577,7 +632,7 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   demands.clear();
   seeds.clear();
   for (const NamedLimit& named : leg.named) {
-    bool gates = named.gates && !is_soft(leg, named, now);
+    bool gates = named.gates && !named.soft;
     if (named.on_item >= 0) {
       bucket::Demand demand;
       demand.limit = static_cast<std::size_t>(named.on_item);
@@ -606,7 +661,8 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
     soft_stale = soft_stale || (stamp && *stamp <= now) || (wanted && !stamp);
   }
   bool must_lock = prefer_locked || leg.expired || soft_stale || !leg.stamps.empty() ||
-                   !seeds.empty() || leg.state.bypass_until.has_value();
+                   !seeds.empty() || leg.state.bypass_until.has_value() ||
+                   leg.owner_stamp.has_value();
   std::optional<bucket::Plan> fast;
   if (!must_lock) fast = bucket::plan_fast(leg.state, leg.worths, demands, options, now);
   leg.plan = fast ? std::move(*fast)
@@ -667,14 +723,7 @@ void LegWrite::prepare_creation(TimePoint now) {
   Leg& leg = *leg_;
   schema::NewBucket bucket;
   bucket.ns = cx_->ns;
-  bucket.owner.entity = leg.names().entity;
-  bucket.owner.resource = leg.names().resource;
-  bucket.owner.cascade = leg.cascades();
-  if (leg.meta) {
-    bucket.owner.parent = leg.meta->parent;
-    bucket.owner.parent_generation = leg.meta->parent_generation;
-    bucket.owner.incarnation = leg.meta->incarnation();
-  }
+  bucket.owner = owner_by(leg);
   bucket.shard = leg.names().shard;
   bucket.partition_write_ceiling = cx_->capabilities.partition_write_ceiling;
   bucket.nonce = leg.nonce;

@@ -29,6 +29,7 @@ struct NamedLimit {
   const schema::ConfiguredLimit* configured = nullptr;
   std::int64_t amount = 0;  // milli-tokens
   bool gates = true;
+  bool soft = false;  // the planned write takes it whatever the balance
   std::optional<bucket::PeriodPin> pin;
 };
 
@@ -73,6 +74,8 @@ class Leg {
   std::vector<const schema::ConfiguredLimit*> missing;
   BypassMode bypass = BypassMode::kEnforce;
   bool expired = false;
+  /// Set while the owner that the item names is not the one that was read; it will be restamped.
+  std::optional<schema::OwnerStamp> owner_stamp;
 
   // Set by the operation.
   std::vector<NamedLimit> named;
