@@ -304,7 +304,11 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
       bool in_period = lands_in_period(*demand, limit, state.refilled_at);
       count(*demand, limit, in_period, write);
       if (in_period && worth.transition != Transition::kOpen) {
-        write_credit(demand->amount, limit.balance, 0, worth.ceiling, worth.ceiling, write);
+        // Who reaches the ceiling loses the remainder (decision 12), which only the locked form
+        // can take away.
+        std::int64_t most = minus(worth.ceiling, limit.remainder > 0 ? 1 : 0);
+        if (limit.remainder > 0 && limit.balance > plus(most, demand->amount)) return std::nullopt;
+        write_credit(demand->amount, limit.balance, 0, most, worth.ceiling, write);
         write.pin_parameters = true;
         plan.pin_validity = true;
       }

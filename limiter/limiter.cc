@@ -102,17 +102,26 @@ class Limiter::Impl final : public internal::LeaseEnder {
     Result<std::shared_ptr<const std::string>> ns = name_space(start, deadline, random);
     if (!ns) return ns.error();
     const StoreHandle& handle = *store_.handle();
-    ops::Context cx{**ns,
-                    handle.engine->capabilities(),
-                    handle.record.reset_rule,
-                    handle.record.burst_tolerance_divisor,
-                    settings_,
-                    caches_,
-                    random,
-                    options_.observer};
-    limiter::DriverSetup setup{*handle.engine, *clock_,  queues(), counters_,
-                               deadline,       cx.past_deadline_allowed};
-    return limiter::run(make(cx), setup);
+    for (;;) {
+      ops::Context cx{**ns,
+                      handle.engine->capabilities(),
+                      handle.record.reset_rule,
+                      handle.record.burst_tolerance_divisor,
+                      settings_,
+                      caches_,
+                      random,
+                      options_.observer};
+      limiter::DriverSetup setup{*handle.engine, *clock_,  queues(), counters_,
+                                 deadline,       cx.past_deadline_allowed};
+      auto result = limiter::run(make(cx), setup);
+      if (!cx.bucket_vanished) return result;
+      // Perhaps because its namespace was purged; then the name may stand for another by now.
+      forget_name_space(*ns);
+      if (result.ok() || result.error().code() != ErrorCode::kInvalidArgument) return result;
+      Result<std::shared_ptr<const std::string>> present = name_space(start, deadline, random);
+      if (!present || **present == **ns) return result;
+      ns = present;
+    }
   }
 
   Result<Decision> acquire(const AcquireRequest& request) {
@@ -228,6 +237,16 @@ class Limiter::Impl final : public internal::LeaseEnder {
       break;
     }
     options_.observer->on_event(event);
+  }
+
+  /// The next call looks the name up again.
+  void forget_name_space(const std::shared_ptr<const std::string>& id) {
+    std::lock_guard lock(resolving_);
+    std::shared_ptr<const Resolved> resolved = std::atomic_load(&resolved_);
+    if (!resolved || resolved->id != *id) return;
+    auto outdated = std::make_shared<Resolved>(*resolved);
+    outdated->at -= kNamespaceAge;
+    std::atomic_store(&resolved_, std::shared_ptr<const Resolved>(std::move(outdated)));
   }
 
   struct Resolved {

@@ -165,6 +165,12 @@ class Acquire {
     if (parent) remember(*parent);
   }
 
+  /// The same without what was given back: that write has left a newer image.
+  void remember_refused() {
+    if (!child.landed) remember(child);
+    if (parent && !parent->landed) remember(*parent);
+  }
+
   /// Plans a write with the preferences of decision 30 a and b.
   void prepare(LegWrite& write, TimePoint now, int attempt) const {
     const Leg& leg = write.leg();
@@ -534,7 +540,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
       Acquired result = job.disabled(*disabled);
       Status returned = co_await give_back(cx, job);
       static_cast<void>(returned);
-      job.remember();
+      job.remember_refused();
       co_return result;
     }
 
@@ -567,7 +573,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
       Acquired result = child_short || parent_short ? job.rejected(now) : job.admitted(now);
       Status returned = co_await give_back(cx, job);
       static_cast<void>(returned);
-      job.remember();
+      job.remember_refused();
       co_return result;
     }
 

@@ -262,7 +262,7 @@ class Emitter {
     put(word(kActionSetText, kClause, attr));
     strings_.emplace_back(value);
   }
-  void set(AttrId attr, bool value) {
+  void set_bool(AttrId attr, bool value) {
     put(word(value ? kActionSetTrue : kActionSetFalse, kClause, attr));
   }
   void add(AttrId attr, std::int64_t value) {
@@ -324,7 +324,8 @@ std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::u
       case kActionSetNumber: action.operand = store::Operand::number_param(numbers++); break;
       case kActionSetText: action.operand = store::Operand::string_param(strings++); break;
       case kActionSetTrue:
-        action.operand = store::Operand::literal(store::Value::boolean(true));
+      case kActionSetFalse:
+        action.operand = store::Operand::literal(store::Value::boolean(code == kActionSetTrue));
         break;
       case kActionAdd:
         action.change = store::Change::kAdd;
@@ -934,7 +935,7 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
   }
   if (extras.owner != nullptr) {
     const BucketOwner& to = extras.owner->to;
-    out.set(n.cascade, to.cascade);
+    out.set_bool(n.cascade, to.cascade);
     if (to.parent) {
       out.set(n.parent_id, *to.parent);
     } else if (extras.owner->from.parent) {
@@ -943,7 +944,7 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
     if (to.parent_generation) out.set(n.parent_generation, *to.parent_generation);
     if (to.incarnation) out.set(n.incarnation, *to.incarnation);
   }
-  if (extras.policy == WriteExtras::Policy::kDisable && !state.disabled) out.set(n.disabled, true);
+  if (extras.policy == WriteExtras::Policy::kDisable && !state.disabled) out.set_bool(n.disabled, true);
   if (extras.policy == WriteExtras::Policy::kEnable && state.disabled) out.remove(n.disabled);
   if (extras.bypass_until) {
     if (to_epoch_ms(*extras.bypass_until) == 0) {
