@@ -62,22 +62,19 @@ class Table {
     return ask<store::TransactReply>(store::TransactRequest(items, token));
   }
   store::BatchGetReply batch_get(const std::vector<store::Key>& keys) const {
-    return ask<store::BatchGetReply>(
-        store::BatchGetRequest(keys, store::Consistency::kEventual));
+    return ask<store::BatchGetReply>(store::BatchGetRequest(keys, store::Consistency::kEventual));
   }
   store::QueryReply query(store::Index index, const std::string& partition,
                           const std::string& prefix = "", int limit = 1000,
                           const std::string& start = "") const {
-    return ask<store::QueryReply>(
-        store::QueryRequest(index, partition, prefix, limit, start));
+    return ask<store::QueryReply>(store::QueryRequest(index, partition, prefix, limit, start));
   }
 
   /// The sort keys that a query finds, page by page.
   std::vector<std::string> sort_keys(store::Index index, const std::string& partition,
                                      const std::string& prefix = "", int page = 1000) const {
-    store::AttrId attribute = index == store::Index::kTable
-                                  ? store::kSk
-                                  : store::index_sk(static_cast<int>(index));
+    store::AttrId attribute =
+        index == store::Index::kTable ? store::kSk : store::index_sk(static_cast<int>(index));
     std::vector<std::string> found;
     std::string start;
     while (true) {

@@ -30,8 +30,8 @@ std::string problems_of(const std::string& text) {
   EXPECT_EQ(read.problems.empty(), read.manifest.has_value());
   std::string all;
   for (const ManifestProblem& problem : read.problems) {
-    all += (all.empty() ? "" : " | ") + std::to_string(problem.line) + " " +
-           problem.error.field() + " " + problem.error.reason();
+    all += (all.empty() ? "" : " | ") + std::to_string(problem.line) + " " + problem.error.field() +
+           " " + problem.error.reason();
   }
   return all;
 }
@@ -166,37 +166,38 @@ TEST(CliManifest, ReadsQuotas) {
             Limit::session("l", 10, seconds(18000)).value());
   EXPECT_EQ(limit_of({"capacity: 10", "reset_schedule:", "  - cron: 0 0 1 * *"}),
             Limit::calendar("l", 10, "0 0 1 * *").value());
-  EXPECT_EQ(limit_of({"capacity: 10", "reset_schedule:",
-                      "  - {cron: \"0 0 * * MON\", tz: Europe/Berlin}",
-                      "  - {cron: \"0 12 * * MON\", tz: Europe/Berlin}"}),
-            Limit::calendar("l", 10,
-                            {Cron::parse("0 0 * * MON").value(), Cron::parse("0 12 * * MON").value()},
-                            "Europe/Berlin")
-                .value());
-  EXPECT_EQ(mistakes_of({"capacity: 10", "refill_amount: 1", "reset_after_seconds: 5"}),
-            "6 refill_amount a quota is restored by its resets and does not refill; leave it out or "
-            "write 0");
+  EXPECT_EQ(
+      limit_of({"capacity: 10", "reset_schedule:", "  - {cron: \"0 0 * * MON\", tz: Europe/Berlin}",
+                "  - {cron: \"0 12 * * MON\", tz: Europe/Berlin}"}),
+      Limit::calendar("l", 10,
+                      {Cron::parse("0 0 * * MON").value(), Cron::parse("0 12 * * MON").value()},
+                      "Europe/Berlin")
+          .value());
+  EXPECT_EQ(
+      mistakes_of({"capacity: 10", "refill_amount: 1", "reset_after_seconds: 5"}),
+      "6 refill_amount a quota is restored by its resets and does not refill; leave it out or "
+      "write 0");
   EXPECT_EQ(mistakes_of({"capacity: 10", "refill_period: 0", "reset_after_seconds: 5"}),
             "6 refill_period must be at least 1 second");
-  EXPECT_EQ(mistakes_of({"capacity: 10", "reset_after_seconds: 5", "reset_schedule:",
-                         "  - cron: 0 0 * * *"}),
+  EXPECT_EQ(mistakes_of({"capacity: 10", "reset_after_seconds: 5",
+                         "reset_schedule:", "  - cron: 0 0 * * *"}),
             "6 reset_after_seconds a limit has a reset_schedule or reset_after_seconds, not both");
   for (const char* value : {"0", "-1", "1000000001"}) {
-    EXPECT_EQ(mistakes_of({"capacity: 10", std::string("reset_after_seconds: ") + value})
-                  .substr(0, 21),
-              "6 reset_after_seconds");
+    EXPECT_EQ(
+        mistakes_of({"capacity: 10", std::string("reset_after_seconds: ") + value}).substr(0, 21),
+        "6 reset_after_seconds");
   }
 }
 
 TEST(CliManifest, ReadsLevelSchedules) {
   const Limit base = Limit::rate("l", 100, 100, seconds(60)).value();
-  EXPECT_EQ(limit_of({"capacity: 100", "schedule:", "  - {cron: \"* 9-17 * * *\", scale: 0.5}",
-                      "  - {cron: \"* 0-6 * * *\", capacity: 200, refill_amount: 20, "
-                      "refill_period_seconds: 10}"}),
-            base.with_schedule(
-                    {LevelEntry::scaled("* 9-17 * * *", 0.5).value(),
-                     LevelEntry::absolute("* 0-6 * * *", {200, 20, seconds(10)}).value()})
-                .value());
+  EXPECT_EQ(
+      limit_of({"capacity: 100", "schedule:", "  - {cron: \"* 9-17 * * *\", scale: 0.5}",
+                "  - {cron: \"* 0-6 * * *\", capacity: 200, refill_amount: 20, "
+                "refill_period_seconds: 10}"}),
+      base.with_schedule({LevelEntry::scaled("* 9-17 * * *", 0.5).value(),
+                          LevelEntry::absolute("* 0-6 * * *", {200, 20, seconds(10)}).value()})
+          .value());
   EXPECT_EQ(limit_of({"capacity: 100", "reset_schedule:", "  - {cron: 0 0 * * *, tz: Asia/Tokyo}",
                       "schedule:", "  - {cron: \"* * * * SUN\", scale: 2, tz: Asia/Tokyo}"}),
             Limit::calendar("l", 100, "0 0 * * *", "Asia/Tokyo")
@@ -231,26 +232,28 @@ TEST(CliManifest, RefusesWrongSchedules) {
             "6 schedule must be a list with at least one entry");
   EXPECT_EQ(mistakes_of({"capacity: 100", "schedule: {cron: x}"}),
             "6 schedule must be a list with at least one entry");
-  EXPECT_EQ(mistakes_of({"capacity: 100", "reset_after_seconds: 5", "schedule:",
-                         "  - {cron: \"* 9 * * *\", scale: 2}",
+  EXPECT_EQ(mistakes_of({"capacity: 100", "reset_after_seconds: 5",
+                         "schedule:", "  - {cron: \"* 9 * * *\", scale: 2}",
                          "  - {cron: \"* 10 * * *\", refill_amount: 2}"}),
             "9 schedule a quota does not refill, so that no refill can be scheduled");
   EXPECT_EQ(mistakes_of({"capacity: 100", "reset_schedule:", "  - {cron: 0 0 * * *, scale: 1}"}),
             "7 reset_schedule[0].scale is not known here; known are: cron, tz");
-  EXPECT_EQ(mistakes_of({"capacity: 100", "reset_schedule:", "  - cron: \"* * * * *\""})
-                .substr(0, 16),
-            "7 reset_schedule");
+  EXPECT_EQ(
+      mistakes_of({"capacity: 100", "reset_schedule:", "  - cron: \"* * * * *\""}).substr(0, 16),
+      "7 reset_schedule");
 }
 
 TEST(CliManifest, RefusesTwoZonesInOneLimitAndInOneScope) {
-  EXPECT_EQ(mistakes_of({"capacity: 100", "reset_schedule:", "  - {cron: 0 0 * * *, tz: Asia/Tokyo}",
-                         "schedule:", "  - {cron: \"* * * * SUN\", scale: 2}"}),
-            "9 schedule[0].tz a limit has one zone, which line 7 says is Asia/Tokyo");
-  EXPECT_EQ(problems_of("namespace: n\nsystem:\n  limits:\n"
-                        "    a: {capacity: 1, reset_schedule: [{cron: 0 0 * * *, tz: Asia/Tokyo}]}\n"
-                        "    b: {capacity: 1}\n"
-                        "    c: {capacity: 1, reset_schedule: [{cron: 0 0 * * *}]}\n"),
-            "6 system.limits.c limits that apply together share one zone; \"a\" is in Asia/Tokyo");
+  EXPECT_EQ(
+      mistakes_of({"capacity: 100", "reset_schedule:", "  - {cron: 0 0 * * *, tz: Asia/Tokyo}",
+                   "schedule:", "  - {cron: \"* * * * SUN\", scale: 2}"}),
+      "9 schedule[0].tz a limit has one zone, which line 7 says is Asia/Tokyo");
+  EXPECT_EQ(
+      problems_of("namespace: n\nsystem:\n  limits:\n"
+                  "    a: {capacity: 1, reset_schedule: [{cron: 0 0 * * *, tz: Asia/Tokyo}]}\n"
+                  "    b: {capacity: 1}\n"
+                  "    c: {capacity: 1, reset_schedule: [{cron: 0 0 * * *}]}\n"),
+      "6 system.limits.c limits that apply together share one zone; \"a\" is in Asia/Tokyo");
 }
 
 TEST(CliManifest, RefusesMoreThanTwelveLimits) {
@@ -262,8 +265,9 @@ TEST(CliManifest, RefusesMoreThanTwelveLimits) {
 }
 
 TEST(CliManifest, R44_TakesWholeNumbersOnly) {
-  for (const char* value : {"1.5", "1.0", "true", ".nan", "NaN", ".inf", "1e3", "010", "0x10", "1_000",
-                            "1,000", "+5", "\"5\"", "'5'", "yes", "~", "", "five", "[5]", "{a: 5}"}) {
+  for (const char* value :
+       {"1.5",   "1.0", "true",  ".nan", "NaN", ".inf", "1e3", "010",  "0x10", "1_000",
+        "1,000", "+5",  "\"5\"", "'5'",  "yes", "~",    "",    "five", "[5]",  "{a: 5}"}) {
     for (const char* key :
          {"capacity", "burst", "refill_amount", "refill_period", "reset_after_seconds"}) {
       std::vector<std::string> lines;
@@ -324,10 +328,10 @@ TEST(CliManifest, RefusesSectionsThatAreNoMappings) {
 }
 
 TEST(CliManifest, ChecksNames) {
-  for (const char* text : {"namespace: n\nresources:\n  9a: {}\n",
-                           "namespace: n\nresources:\n  _default_: {}\n",
-                           "namespace: n\nentities:\n  a#b: {resources: {}}\n",
-                           "namespace: n\nsystem: {limits: {\n  wcu: {capacity: 1}}}\n"}) {
+  for (const char* text :
+       {"namespace: n\nresources:\n  9a: {}\n", "namespace: n\nresources:\n  _default_: {}\n",
+        "namespace: n\nentities:\n  a#b: {resources: {}}\n",
+        "namespace: n\nsystem: {limits: {\n  wcu: {capacity: 1}}}\n"}) {
     EXPECT_EQ(problems_of(text).substr(0, 2), "3 ") << text << problems_of(text);
   }
   EXPECT_EQ(problems_of("namespace: n\nentities:\n  a: {resources: {\n    9a: {}}}\n").substr(0, 2),
@@ -350,11 +354,13 @@ TEST(CliManifest, ReportsEveryMistakeOnceAndInOrder) {
             "6 manifest anchors are not accepted | "
             "7 manifest aliases are not accepted: write the value out | "
             "8 manifest the key was given in line 5 already | "
-            "11 system.limits.w.capacity " + std::string(kNoNumber));
+            "11 system.limits.w.capacity " +
+                std::string(kNoNumber));
 }
 
 TEST(CliManifest, NamesFileAndLineInOneError) {
-  const ReadManifest read = parse_manifest("namespace: n\nsystem: {limits: {l: {capacity: 0}}}\nx: 1\n");
+  const ReadManifest read =
+      parse_manifest("namespace: n\nsystem: {limits: {l: {capacity: 0}}}\nx: 1\n");
   const Error error = first_problem("policy.yaml", read.problems);
   EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.field(), "system.limits.l.capacity");
@@ -388,9 +394,9 @@ TEST(CliManifest, ReportsFilesThatCannotBeRead) {
 }
 
 RC_GTEST_PROP(CliManifestProperty, AnyTextIsReadOrRefusedWithALine, ()) {
-  const auto text = *rc::gen::container<std::string>(rc::gen::element(
-      'a', 'n', ':', ' ', '\n', '-', '{', '}', '[', ']', '"', '\'', '#', '&', '*', '!', '|', '1', '~',
-      '?', ',', '%', '<'));
+  const auto text = *rc::gen::container<std::string>(
+      rc::gen::element('a', 'n', ':', ' ', '\n', '-', '{', '}', '[', ']', '"', '\'', '#', '&', '*',
+                       '!', '|', '1', '~', '?', ',', '%', '<'));
   const ReadManifest read = parse_manifest("namespace: n\n" + text);
   RC_ASSERT(read.manifest.has_value() == read.problems.empty());
   for (const ManifestProblem& problem : read.problems) {

@@ -24,14 +24,15 @@ std::string problems_of(const std::string& text) {
   read_yaml(text, problems);
   std::string all;
   for (const ManifestProblem& problem : problems) {
-    all += (all.empty() ? "" : " | ") + std::to_string(problem.line) + ": " +
-           problem.error.reason();
+    all +=
+        (all.empty() ? "" : " | ") + std::to_string(problem.line) + ": " + problem.error.reason();
   }
   return all;
 }
 
 TEST(CliManifestYaml, KeepsOrderLinesAndQuotes) {
-  const YamlNode root = read("# comment\nb: 1\na:\n  - \"1\"\n  - ~\n  -\n'c': {x: [], y: two words}\n");
+  const YamlNode root =
+      read("# comment\nb: 1\na:\n  - \"1\"\n  - ~\n  -\n'c': {x: [], y: two words}\n");
   ASSERT_EQ(root.kind, Kind::kMap);
   EXPECT_EQ(root.keys, (std::vector<std::string>{"b", "a", "c"}));
   EXPECT_EQ(root.key_lines, (std::vector<int>{2, 3, 7}));
@@ -91,14 +92,15 @@ TEST(CliManifestYaml, RefusesSeveralDocumentsDepthAndSize) {
   EXPECT_EQ(problems_of("a: " + std::string(15, '[') + std::string(15, ']')), "");
   EXPECT_EQ(problems_of("a: " + std::string(16, '[') + std::string(16, ']')),
             "1: is nested deeper than 16 levels");
-  EXPECT_EQ(problems_of("a: " + std::string(100'000, '[') + std::string(100'000, ']')), "1: is nested deeper than 16 levels");
+  EXPECT_EQ(problems_of("a: " + std::string(100'000, '[') + std::string(100'000, ']')),
+            "1: is nested deeper than 16 levels");
   EXPECT_EQ(problems_of("# " + std::string(kMaxManifestBytes, 'x')),
             "1: is longer than 1048576 bytes");
 }
 
 TEST(CliManifestYaml, RefusesWhatIsNoYaml) {
-  for (const char* text : {"a: [1\n", "a: {b: 1\n", "a: ['x\n", "\ta: 1\n", "a: b: c\n",
-                           "a: @x\n"}) {
+  for (const char* text :
+       {"a: [1\n", "a: {b: 1\n", "a: ['x\n", "\ta: 1\n", "a: b: c\n", "a: @x\n"}) {
     std::vector<ManifestProblem> problems;
     read_yaml(text, problems);
     ASSERT_FALSE(problems.empty()) << text;

@@ -48,10 +48,10 @@ TEST(CliReplayCombined, KeepsARecordWhoseRequestIsBroken) {
 }
 
 TEST(CliReplayCombined, RefusesOtherLines) {
-  for (const char* line : {"x", "c - -", "c - - t \"GET / HTTP/1.1\" 200 1", "c - - [t \"G / H\" 200",
-                           "c - - [t] \"GET / HTTP/1.1 200 1", "c - - [t] \"GET / HTTP/1.1\" 200",
-                           "c - - [t] \"GET / HTTP/1.1\"", "c  - [t] \"GET / HTTP/1.1\" 200 1",
-                           "c - - [t] \"GET / \\"}) {
+  for (const char* line : {"x", "c - -", "c - - t \"GET / HTTP/1.1\" 200 1",
+                           "c - - [t \"G / H\" 200", "c - - [t] \"GET / HTTP/1.1 200 1",
+                           "c - - [t] \"GET / HTTP/1.1\" 200", "c - - [t] \"GET / HTTP/1.1\"",
+                           "c  - [t] \"GET / HTTP/1.1\" 200 1", "c - - [t] \"GET / \\"}) {
     EXPECT_TRUE(fields_of(line).empty()) << line;
   }
 }

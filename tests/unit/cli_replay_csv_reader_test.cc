@@ -61,8 +61,8 @@ TEST(CliReplayCsv, ReadsQuotedFields) {
       "5\" pipe,\"\"\"\"\r\n";
   for (std::size_t piece : {1u, 3u, 1000u}) {
     const Read read = read_all(text, {"a", "b,c"}, piece);
-    EXPECT_EQ(read.rows, (std::vector<Cells>{
-                             {"x \"y\"", ""}, {"line\r\nbreak", "1"}, {"5\" pipe", "\""}}));
+    EXPECT_EQ(read.rows,
+              (std::vector<Cells>{{"x \"y\"", ""}, {"line\r\nbreak", "1"}, {"5\" pipe", "\""}}));
     EXPECT_EQ(read.lines, (std::vector<std::uint64_t>{2, 3, 5}));
     EXPECT_TRUE(read.malformed.empty());
   }

@@ -22,8 +22,14 @@ LimitStatus status_of(LimitKind kind, std::int64_t remaining_milli) {
 }
 
 WrittenDecision decision_of(const std::vector<DeclaredOutcome>& limits, bool admitted) {
-  return {7, TimePoint(Millis(1'700'158'623'979)), "user@1", "api/v1", admitted, false,
-          std::nullopt, limits};
+  return {7,
+          TimePoint(Millis(1'700'158'623'979)),
+          "user@1",
+          "api/v1",
+          admitted,
+          false,
+          std::nullopt,
+          limits};
 }
 
 TEST(CliReplayDecisions, WritesAnAdmittedDecision) {
@@ -35,12 +41,11 @@ TEST(CliReplayDecisions, WritesAnAdmittedDecision) {
       {"rate", &rate, false}, {"session", &session, false}, {"hourly", &calendar, false}};
   std::string text;
   append_decision(text, decision_of(limits, true));
-  EXPECT_EQ(text,
-            R"({"line":7,"time_ms":1700158623979,"entity":"user@1","resource":"api/v1",)"
-            R"("admitted":true,"short":[],"retry_after_ms":null,)"
-            R"("resets_at_ms":{"session":1700159523979,"hourly":null},)"
-            R"("remaining":{"rate":395182.5,"session":10,"hourly":0.007}})"
-            "\n");
+  EXPECT_EQ(text, R"({"line":7,"time_ms":1700158623979,"entity":"user@1","resource":"api/v1",)"
+                  R"("admitted":true,"short":[],"retry_after_ms":null,)"
+                  R"("resets_at_ms":{"session":1700159523979,"hourly":null},)"
+                  R"("remaining":{"rate":395182.5,"session":10,"hourly":0.007}})"
+                  "\n");
 }
 
 TEST(CliReplayDecisions, WritesARejectedDecision) {
@@ -64,11 +69,10 @@ TEST(CliReplayDecisions, WritesADecisionOfPolicy) {
   decision.disabled = true;
   std::string text;
   append_decision(text, decision);
-  EXPECT_EQ(text,
-            R"({"line":7,"time_ms":1700158623979,"entity":"user@1","resource":"api/v1",)"
-            R"("admitted":false,"disabled":true,"short":[],"retry_after_ms":null,)"
-            R"("resets_at_ms":{},"remaining":{}})"
-            "\n");
+  EXPECT_EQ(text, R"({"line":7,"time_ms":1700158623979,"entity":"user@1","resource":"api/v1",)"
+                  R"("admitted":false,"disabled":true,"short":[],"retry_after_ms":null,)"
+                  R"("resets_at_ms":{},"remaining":{}})"
+                  "\n");
 }
 
 TEST(CliReplayDecisions, WritesTheLeastAndTheGreatestBalance) {

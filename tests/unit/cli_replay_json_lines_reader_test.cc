@@ -69,10 +69,10 @@ TEST(CliReplayJsonLines, ReadsTheRecordsOwnAmounts) {
 }
 
 TEST(CliReplayJsonLines, RefusesAmountsOfOtherTypes) {
-  for (const char* text : {R"({})", R"({"consume":1})", R"({"consume":["rpm"]})",
-                           R"({"consume":{"rpm":1.5}})", R"({"consume":{"rpm":"1"}})",
-                           R"({"consume":{"rpm":18446744073709551615}})",
-                           R"({"consume":{"rpm":true}})", R"({"consume":{},"consume":{}})"}) {
+  for (const char* text :
+       {R"({})", R"({"consume":1})", R"({"consume":["rpm"]})", R"({"consume":{"rpm":1.5}})",
+        R"({"consume":{"rpm":"1"}})", R"({"consume":{"rpm":18446744073709551615}})",
+        R"({"consume":{"rpm":true}})", R"({"consume":{},"consume":{}})"}) {
     EXPECT_EQ(read_one(text, {}, true).outcome, Outcome::kMalformed) << text;
   }
 }

@@ -48,7 +48,10 @@ TEST(CliReplayLines, KnowsBothLineEndsAndALastLineWithoutOne) {
 
 TEST(CliReplayLines, DropsAByteOrderMark) {
   for (std::size_t piece : {1u, 2u, 3u, 100u}) {
-    EXPECT_EQ(lines_of("\xef\xbb\xbf" "a\nb", piece), (Lines{{1, "a"}, {2, "b"}}));
+    EXPECT_EQ(lines_of("\xef\xbb\xbf"
+                       "a\nb",
+                       piece),
+              (Lines{{1, "a"}, {2, "b"}}));
     EXPECT_EQ(lines_of("a\n\xef\xbb\xbf", piece), (Lines{{1, "a"}, {2, "\xef\xbb\xbf"}}));
     EXPECT_EQ(lines_of("\xef\xbb\xbf", piece), Lines{});
     EXPECT_EQ(lines_of("\xef\xbb", piece), (Lines{{1, "\xef\xbb"}}));
@@ -56,8 +59,8 @@ TEST(CliReplayLines, DropsAByteOrderMark) {
 }
 
 TEST(CliReplayLines, SkipsALineThatIsTooLong) {
-  const std::string text = "first\n" + std::string(900'000, 'x') + "\nthird\n" +
-                           std::string(900'000, 'y');
+  const std::string text =
+      "first\n" + std::string(900'000, 'x') + "\nthird\n" + std::string(900'000, 'y');
   TextSource source(text, 1000);
   LineReader reader(source, 100);
   ASSERT_EQ(reader.next(), Outcome::kLine);

@@ -74,8 +74,7 @@ std::string order_of(const Rig& run) {
   std::string order;
   for (const std::string& decision : run.decisions) {
     const std::size_t begin = decision.find(':') + 1;
-    order += (order.empty() ? "" : " ") +
-             decision.substr(begin, decision.find(',') - begin) +
+    order += (order.empty() ? "" : " ") + decision.substr(begin, decision.find(',') - begin) +
              (decision.find("\"admitted\":true") != std::string::npos ? "+" : "-");
   }
   return order;
@@ -189,7 +188,7 @@ TEST(CliReplay, SkipsRecordsThatTheLimiterRefuses) {
 }
 
 TEST(CliReplay, StopsAtTheFirstUnusableRecordWhenStrict) {
-  for (const std::string& bad : {"soon,a,api,1\n", "1000,a,other,1\n", "1000,a,api,x\n"}) {
+  for (const std::string bad : {"soon,a,api,1\n", "1000,a,other,1\n", "1000,a,api,x\n"}) {
     Rig run({Limit::rate("n", 5, 1, seconds(1))});
     run.settings.strict = true;
     const Result<ReplayReport> report = run("1000,a,api,1\n" + bad);
@@ -235,8 +234,9 @@ TEST(CliReplay, TakesDifferentLimitsFromEachJsonLine) {
   const auto line = [](const std::string& consume) {
     return "{\"time\":1000,\"entity\":\"x\",\"resource\":\"api\",\"consume\":{" + consume + "}}\n";
   };
-  const Result<ReplayReport> report = run.decide(
-      std::move(rules), line("\"a\":5") + line("\"b\":3") + line("\"b\":3,\"a\":0") + line("\"b\":2"));
+  const Result<ReplayReport> report =
+      run.decide(std::move(rules),
+                 line("\"a\":5") + line("\"b\":3") + line("\"b\":3,\"a\":0") + line("\"b\":2"));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(order_of(run), "1+ 2+ 3- 4+");
   EXPECT_EQ(totals_of(*report, 0).granted, 5);

@@ -18,7 +18,8 @@ ReplayReport sample() {
   report.backward_steps = 3;
   report.first_time = TimePoint(Millis(1'700'158'620'000));
   report.last_time = TimePoint(Millis(1'700'158'680'000));
-  report.limits = {{"rate", 500, 1'234'567, 1.0, report.first_time, "a"}, {"never", 0, 0, 0, {}, ""}};
+  report.limits = {{"rate", 500, 1'234'567, 1.0, report.first_time, "a"},
+                   {"never", 0, 0, 0, {}, ""}};
   report.most_rejected = {{"a", 1200, 490}, {"b", 300, 10}};
   for (int i = 0; i < 1000; ++i) report.timeline.count(*report.first_time, true);
   for (int i = 0; i < 500; ++i) report.timeline.count(*report.last_time, false);

@@ -22,8 +22,7 @@ struct Read {
 
 Read read_all(RequestRules rules, const std::string& text) {
   TextSource source(text);
-  std::unique_ptr<RequestReader> reader =
-      RequestReader::open(std::move(rules), source).value();
+  std::unique_ptr<RequestReader> reader = RequestReader::open(std::move(rules), source).value();
   Read read;
   while (true) {
     switch (reader->next(read.traffic)) {
@@ -56,8 +55,9 @@ std::string shown(const Traffic& traffic, std::size_t index) {
 }
 
 TEST(CliReplayRequests, AppliesTheRules) {
-  const Read read = read_all(rules_of({"rpm=1", "tokens=in+out+1"}),
-                             "time,entity,resource,in,out\n1,a,api,2,3\n2,b,api,0,0\n3,a,chat,5,5\n");
+  const Read read =
+      read_all(rules_of({"rpm=1", "tokens=in+out+1"}),
+               "time,entity,resource,in,out\n1,a,api,2,3\n2,b,api,0,0\n3,a,chat,5,5\n");
   ASSERT_EQ(read.traffic.requests.size(), 3u);
   EXPECT_EQ(shown(read.traffic, 0), "1000 a/api rpm=1,tokens=6");
   EXPECT_EQ(shown(read.traffic, 1), "2000 b/api rpm=1,tokens=1");
@@ -86,9 +86,12 @@ TEST(CliReplayRequests, SkipsWhatItCannotUseAndSaysWhy) {
                              "1,a,9api,1,1\n"
                              "1,a,api,1.5,1\n"
                              "1,a,api,-1,1\n"
-                             "1,a,api," + most + ",1\n"
-                             "1,a,api,,1\n"
-                             "1,a,api," + most + ",0\n");
+                             "1,a,api," +
+                                 most +
+                                 ",1\n"
+                                 "1,a,api,,1\n"
+                                 "1,a,api," +
+                                 most + ",0\n");
   ASSERT_EQ(read.skipped.size(), 7u);
   EXPECT_EQ(read.skipped[0],
             (std::pair<std::uint64_t, std::string>(2, "has \"soon\" in time, which is no time")));
@@ -128,9 +131,9 @@ TEST(CliReplayRequests, ReadsWebLogs) {
   rules.format = TrafficFormat::kCombined;
   rules.entity.text = "client";
   rules.resource = TextRule{true, "web"};
-  const Read read =
-      read_all(std::move(rules),
-               "198.18.0.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 203023 \"-\" \"-\"\n");
+  const Read read = read_all(
+      std::move(rules),
+      "198.18.0.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 203023 \"-\" \"-\"\n");
   ASSERT_EQ(read.traffic.requests.size(), 1u);
   EXPECT_EQ(shown(read.traffic, 0), "1431857103000 198.18.0.1/web bytes=203023");
 }

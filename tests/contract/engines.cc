@@ -1,0 +1,58 @@
+#include "tests/contract/engines.h"
+
+#include <utility>
+
+#include "store/memory/memory_engine.h"
+#include "testing/faulty_store.h"
+#ifdef STINT_TEST_ROCKSDB
+#include "store/rocksdb/rocksdb_engine.h"
+#include "tests/support/temp_directory.h"
+#endif
+
+namespace stint::test {
+namespace {
+
+std::shared_ptr<store::Engine> make_memory(bool change_stream, store::IndexLayout layout) {
+  store::Capabilities capabilities;
+  capabilities.change_stream = change_stream;
+  capabilities.index_layout = layout;
+  return store::make_memory_engine(capabilities);
+}
+
+#ifdef STINT_TEST_ROCKSDB
+std::shared_ptr<store::Engine> make_rocksdb(bool change_stream, std::size_t cached_images) {
+  auto directory = std::make_shared<TempDirectory>();
+  store::RocksDbOptions options;
+  options.change_stream = change_stream;
+  options.cached_images = cached_images;
+  std::shared_ptr<store::Engine> engine =
+      store::open_rocksdb_engine(directory->path(), options).value();
+  store::Engine* raw = engine.get();
+  // The engine is closed before its directory goes.
+  return std::shared_ptr<store::Engine>(
+      raw, [engine = std::move(engine), directory](store::Engine*) mutable { engine.reset(); });
+}
+#endif
+
+}  // namespace
+
+std::vector<EngineFactory> engine_factories() {
+  using store::IndexLayout;
+  std::vector<EngineFactory> factories = {
+      {"memory", [](bool stream) { return make_memory(stream, IndexLayout::kKeysOnly); }},
+      {"memory_compatible",
+       [](bool stream) { return make_memory(stream, IndexLayout::kCompatible); }},
+      {"healthy_faulty_store",
+       [](bool stream) {
+         return std::make_shared<FaultyStore>(make_memory(stream, IndexLayout::kKeysOnly));
+       }},
+  };
+#ifdef STINT_TEST_ROCKSDB
+  factories.push_back({"rocksdb", [](bool stream) { return make_rocksdb(stream, 200'000); }});
+  // So small a cache that nearly everything is read from the database.
+  factories.push_back({"rocksdb_uncached", [](bool stream) { return make_rocksdb(stream, 1); }});
+#endif
+  return factories;
+}
+
+}  // namespace stint::test
