@@ -115,8 +115,7 @@ ImagePtr patch_numbers(const std::vector<Action>& actions, const Image& item, co
     ImageEntry* entry = copy.find(action.attribute, action.hint);
     if (!entry || entry->type() != ValueType::kNumber) return ImagePtr();
     std::int64_t number = *action.operand.number(params);
-    if (action.change == Change::kAdd &&
-        __builtin_add_overflow(entry->number, number, &number)) {
+    if (action.change == Change::kAdd && __builtin_add_overflow(entry->number, number, &number)) {
       error = out_of_range(action.attribute);
       return ImagePtr();
     }
@@ -134,10 +133,10 @@ class Merge {
     std::sort(ordered_.begin(), ordered_.end(), [](const Action* a, const Action* b) {
       return index_of(a->attribute) < index_of(b->attribute);
     });
-    assert(std::adjacent_find(ordered_.begin(), ordered_.end(), [](const Action* a,
-                                                                   const Action* b) {
-             return a->attribute == b->attribute;
-           }) == ordered_.end());
+    assert(
+        std::adjacent_find(ordered_.begin(), ordered_.end(), [](const Action* a, const Action* b) {
+          return a->attribute == b->attribute;
+        }) == ordered_.end());
     texts_.reserve(actions.size());
   }
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "stint/result.h"
 #include "store/engine.h"
 #include "store/request.h"
-#include "stint/result.h"
 
 namespace stint::store {
 

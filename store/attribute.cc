@@ -75,9 +75,8 @@ AttrId intern_raw(std::string_view name) {
 
 void seed_key_names() {
   static const bool seeded = [] {
-    constexpr std::array<std::string_view, 10> kKeyNames = {"PK",     "SK",     "GSI1PK", "GSI1SK",
-                                                            "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK",
-                                                            "GSI4PK", "GSI4SK"};
+    constexpr std::array<std::string_view, 10> kKeyNames = {
+        "PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "GSI4PK", "GSI4SK"};
     for (std::uint32_t i = 0; i < kKeyNames.size(); ++i) {
       [[maybe_unused]] AttrId id = intern_raw(kKeyNames[i]);
       assert(index_of(id) == i);

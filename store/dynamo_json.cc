@@ -49,9 +49,7 @@ void write_value(std::string& out, const Value& value) {
       write_string(out, *value.as_string());
       out += '}';
       return;
-    case ValueType::kBool:
-      out += *value.as_bool() ? "{\"BOOL\":true}" : "{\"BOOL\":false}";
-      return;
+    case ValueType::kBool: out += *value.as_bool() ? "{\"BOOL\":true}" : "{\"BOOL\":false}"; return;
     case ValueType::kNull: out += "{\"NULL\":true}"; return;
     case ValueType::kStringSet: {
       out += "{\"SS\":[";
@@ -123,8 +121,8 @@ class Parser {
   bool failed() const { return !error_.empty(); }
 
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' ||
-                                  text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
       ++at_;
     }
   }

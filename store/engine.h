@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "store/request.h"
 #include "stint/result.h"
+#include "store/request.h"
 
 namespace stint::store {
 
@@ -26,7 +26,8 @@ struct Capabilities {
   /// Other processes write the same items: conditions must pin everything a plan relied on.
   /// When false, the driver queues the callers of one bucket and lean conditions suffice.
   bool shared_writers = false;
-  /// Tolerance of the strict burst bound as 1/n of the shortest time-to-full; 0: none (decision 15).
+  /// Tolerance of the strict burst bound as 1/n of the shortest time-to-full; 0: none (decision
+  /// 15).
   int burst_tolerance_divisor = 0;
   IndexLayout index_layout = IndexLayout::kKeysOnly;
   /// Whether `changes` may be called.

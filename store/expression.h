@@ -79,7 +79,7 @@ enum class Test : std::uint8_t {
 /// One elementary test.
 struct Term {
   Test test;
-  AttrId attribute{};            // unused by the item tests
+  AttrId attribute{};                          // unused by the item tests
   Operand operand = Operand::number_param(0);  // unused by presence tests
   PositionHint hint{};                         // never set by hand
 };
@@ -105,7 +105,7 @@ class Condition {
 enum class Change : std::uint8_t {
   kSet,
   kSetIfAbsent,
-  kAdd,          ///< Number: adds, an absent one counts as 0. String operand: adds to the set.
+  kAdd,  ///< Number: adds, an absent one counts as 0. String operand: adds to the set.
   kRemove,
   kRemoveFromSet,
 };

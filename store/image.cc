@@ -47,7 +47,9 @@ PendingEntry pending_bool(AttrId id, bool value) {
 
 PendingEntry pending_text(AttrId id, ValueType type, std::string_view text) {
   assert(text.size() <= std::numeric_limits<std::uint32_t>::max());
-  return PendingEntry{id, type, static_cast<std::uint32_t>(text.size()), 0, text.data()};
+  // Empty views may have no address at all.
+  const char* bytes = text.empty() ? "" : text.data();
+  return PendingEntry{id, type, static_cast<std::uint32_t>(text.size()), 0, bytes};
 }
 
 PendingEntry pending_copy(const Image& image, const ImageEntry& entry) {
@@ -102,6 +104,11 @@ ImagePtr ImageAssembler::assemble(std::span<const PendingEntry> entries, std::in
     tail += entry.length;
   }
   return ImagePtr(image);
+}
+
+ImagePtr ImageAssembler::share(const Image& image) {
+  image.references_.fetch_add(1, std::memory_order_relaxed);
+  return ImagePtr(&image);
 }
 
 ImageAssembler::ImageAssembler(const Image& base) {
@@ -205,7 +212,7 @@ bool operator==(const Image& a, const Image& b) {
   return true;
 }
 
-ImageBuilder::ImageBuilder(const Image& base) {
+ImageBuilder::ImageBuilder(const Image& base) : base_(ImageAssembler::share(base)) {
   slots_.reserve(base.entry_count() + 4);
   for (const ImageEntry& entry : base) {
     Slot added{entry.id(), entry.type(), 0, std::string_view(), std::string(), false};
@@ -262,6 +269,7 @@ ImageBuilder& ImageBuilder::set(AttrId id, const Value& value) {
   if (const bool* boolean = value.as_bool()) return set(id, *boolean);
   Slot& changed = slot(id);
   changed.type = value.type();
+  changed.number = 0;
   changed.owned.clear();
   changed.is_owned = true;
   if (const Value::Decimal* decimal = value.as_decimal()) {
@@ -286,7 +294,7 @@ ImagePtr ImageBuilder::build() const {
   entries.reserve(slots_.size());
   std::int64_t size = 0;
   for (const Slot& s : slots_) {
-    entries.push_back(has_text(s.type)                ? pending_text(s.id, s.type, s.text())
+    entries.push_back(has_text(s.type)               ? pending_text(s.id, s.type, s.text())
                       : s.type == ValueType::kNumber ? pending_number(s.id, s.number)
                                                      : pending_bool(s.id, s.number != 0));
     entries.back().type = s.type;

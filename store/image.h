@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "stint/result.h"
 #include "store/attribute.h"
 #include "store/key.h"
 #include "store/value.h"
-#include "stint/result.h"
 
 namespace stint::store {
 
@@ -50,8 +50,8 @@ struct ImageEntry {
   std::uint32_t id_and_type;  // id in the low 24 bits, ValueType above
   std::uint32_t length;       // of the text; of a kNumber its size by DynamoDB's rules
   union {
-    std::int64_t number;      // kNumber, and 0 or 1 for kBool
-    std::uint64_t offset;     // of the text from the block's start
+    std::int64_t number;   // kNumber, and 0 or 1 for kBool
+    std::uint64_t offset;  // of the text from the block's start
   };
 
   AttrId id() const { return AttrId(id_and_type & 0xffffff); }
@@ -136,13 +136,14 @@ class ImageBuilder {
     AttrId id;
     ValueType type;
     std::int64_t number;
-    std::string_view borrowed;  // text of the base image; it outlives the builder
+    std::string_view borrowed;  // text of the base image
     std::string owned;
     bool is_owned;
     std::string_view text() const { return is_owned ? std::string_view(owned) : borrowed; }
   };
   Slot& slot(AttrId id);
 
+  ImagePtr base_;            // keeps borrowed texts alive
   std::vector<Slot> slots_;  // sorted by id
 };
 

@@ -15,10 +15,13 @@ struct PendingEntry {
   AttrId id;
   ValueType type;
   std::uint32_t length;  // of the text; of a kNumber its size by DynamoDB's rules
-  std::int64_t number;  // kNumber, kBool
-  const char* bytes;    // text or serialised form of the other types
+  std::int64_t number;   // kNumber, kBool
+  const char* bytes;     // text or serialised form of the other types, else null
 
-  std::string_view text() const { return std::string_view(bytes, length); }
+  /// Empty for types without a text.
+  std::string_view text() const {
+    return bytes ? std::string_view(bytes, length) : std::string_view();
+  }
 };
 
 PendingEntry pending_number(AttrId id, std::int64_t number);
@@ -36,6 +39,9 @@ class ImageAssembler {
   /// Preconditions: sorted by id, no id twice, PK and SK are strings among them; `size_bytes` is
   /// the sum of the attributes' sizes.
   static ImagePtr assemble(std::span<const PendingEntry> entries, std::int64_t size_bytes);
+
+  /// Another owner of an image.
+  static ImagePtr share(const Image& image);
 
   /// A copy of `base` whose numbers can be changed until it is handed out.
   explicit ImageAssembler(const Image& base);

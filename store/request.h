@@ -192,13 +192,14 @@ struct GetReply : ReplyBase {
 };
 
 struct BatchGetReply : ReplyBase {
-  std::vector<ImagePtr> images;           ///< One per key, in order; empty when absent.
-  std::vector<std::size_t> unprocessed;   ///< Indices of keys to ask for again.
+  std::vector<ImagePtr> images;          ///< One per key, in order; empty when absent.
+  std::vector<std::size_t> unprocessed;  ///< Indices of keys to ask for again.
 };
 
 /// Reply to put, update and delete.
 struct WriteReply : ReplyBase {
-  ImagePtr image;  ///< After success of put and update the new image; on a failed condition the old.
+  ImagePtr
+      image;  ///< After success of put and update the new image; on a failed condition the old.
 };
 
 struct CancelReason {
@@ -222,9 +223,9 @@ struct QueryReply : ReplyBase {
   std::optional<std::string> next;
 };
 
-using RequestRef = std::variant<const GetRequest*, const BatchGetRequest*, const PutRequest*,
-                                const UpdateRequest*, const DeleteRequest*, const TransactRequest*,
-                                const QueryRequest*>;
+using RequestRef =
+    std::variant<const GetRequest*, const BatchGetRequest*, const PutRequest*, const UpdateRequest*,
+                 const DeleteRequest*, const TransactRequest*, const QueryRequest*>;
 using Reply = std::variant<GetReply, BatchGetReply, WriteReply, TransactReply, QueryReply>;
 
 /// One request on its way through an engine, and its answer.

@@ -44,9 +44,7 @@ ReadEntry read_entry(ByteReader& reader) {
   if (reader.failed()) return read;
   ByteReader again(std::string_view(payload, before - reader.remaining()));
   switch (read.entry.type) {
-    case ValueType::kNumber:
-      read.entry = pending_number(AttrId{}, again.signed_varint());
-      break;
+    case ValueType::kNumber: read.entry = pending_number(AttrId{}, again.signed_varint()); break;
     case ValueType::kBool: read.entry.number = again.byte(); break;
     case ValueType::kNull: break;
     case ValueType::kString:
@@ -79,7 +77,8 @@ std::uint32_t image_checksum(std::string_view body) {
     mix(word);
     body.remove_prefix(taken);
   }
-  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+  // Only the high half of a product depends on all bits of its factors.
+  return static_cast<std::uint32_t>((hash * 0x9e3779b97f4a7c15u) >> 32);
 }
 
 std::string serialize(const Image& image) {

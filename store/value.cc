@@ -59,7 +59,8 @@ std::int64_t Value::size_bytes() const {
     case ValueType::kNull: return 1;
     case ValueType::kStringSet: {
       std::int64_t size = 0;
-      for (const std::string& text : *as_string_set()) size += static_cast<std::int64_t>(text.size());
+      for (const std::string& text : *as_string_set())
+        size += static_cast<std::int64_t>(text.size());
       return size;
     }
     case ValueType::kList: {

@@ -65,8 +65,7 @@ class Value {
   friend bool operator==(const Value&, const Value&) = default;
 
  private:
-  using Data =
-      std::variant<std::int64_t, std::string, bool, Null, Decimal, StringSet, List, Map>;
+  using Data = std::variant<std::int64_t, std::string, bool, Null, Decimal, StringSet, List, Map>;
   // Builds the alternative where it stays: moving a whole variant makes g++ 12 warn of members that
   // are not there.
   template <typename T>

@@ -115,9 +115,7 @@ void append_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-bool is_value_type(std::uint8_t byte) {
-  return byte <= static_cast<std::uint8_t>(ValueType::kMap);
-}
+bool is_value_type(std::uint8_t byte) { return byte <= static_cast<std::uint8_t>(ValueType::kMap); }
 
 void append_payload(std::string& out, const Value& value) { append_payload_at(out, value, 0); }
 

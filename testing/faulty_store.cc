@@ -161,8 +161,8 @@ std::optional<Fault> FaultyStore::next_fault(const Call& call) {
     const Fault& fault = planned->fault;
     bool counts = !fault.kind || *fault.kind == kind;
     if (counts) ++planned->seen;
-    bool due = counts && (fault.from_then_on ? planned->seen >= fault.number
-                                             : planned->seen == fault.number);
+    bool due = counts &&
+               (fault.from_then_on ? planned->seen >= fault.number : planned->seen == fault.number);
     if (!due || chosen) {
       ++planned;
       continue;

@@ -21,8 +21,8 @@ void append_tokens(std::string& text, MilliTokens amount) {
   const std::int64_t milli = amount.count();
   if (milli < 0) text += '-';
   // The magnitude of the least number exists only unsigned.
-  const std::uint64_t magnitude = milli < 0 ? 0 - static_cast<std::uint64_t>(milli)
-                                            : static_cast<std::uint64_t>(milli);
+  const std::uint64_t magnitude =
+      milli < 0 ? 0 - static_cast<std::uint64_t>(milli) : static_cast<std::uint64_t>(milli);
   append_number(text, magnitude / 1000);
   const auto thousandths = static_cast<int>(magnitude % 1000);
   if (thousandths == 0) return;

@@ -116,8 +116,7 @@ class JsonLinesReader final : public RowReader {
     const std::string_view text = lines_.text();
     ondemand::document document;
     ondemand::object object;
-    auto error = exact_parser_
-                     .iterate(text.data(), text.size(), text.size() + LineReader::kPadding)
+    auto error = exact_parser_.iterate(text.data(), text.size(), text.size() + LineReader::kPadding)
                      .get(document);
     if (!error) error = document.get_object().get(object);
     if (!error) {

@@ -16,9 +16,7 @@ constexpr std::string_view kRewind = "\r\x1b[K";
 }  // namespace
 
 ProgressLine::ProgressLine(std::ostream& err, std::optional<std::uint64_t> total_bytes)
-    : err_(err),
-      total_bytes_(total_bytes),
-      next_(std::chrono::steady_clock::now() + kInterval) {}
+    : err_(err), total_bytes_(total_bytes), next_(std::chrono::steady_clock::now() + kInterval) {}
 
 ProgressLine::~ProgressLine() {
   if (shown_) err_ << kRewind << std::flush;

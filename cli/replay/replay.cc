@@ -101,8 +101,7 @@ class Replay {
           break;
         case RequestReader::Outcome::kEnd: more = false; return {};
         case RequestReader::Outcome::kFailed:
-          return Error::invalid("input", "line " + std::to_string(input_.line()),
-                                input_.problem());
+          return Error::invalid("input", "line " + std::to_string(input_.line()), input_.problem());
       }
     }
     show_progress();

@@ -19,9 +19,7 @@ namespace stint::cli {
 class ReplayClock final : public Clock {
  public:
   TimePoint now() override { return TimePoint(Millis(now_.load(std::memory_order_relaxed))); }
-  void set(TimePoint now) {
-    now_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
-  }
+  void set(TimePoint now) { now_.store(now.time_since_epoch().count(), std::memory_order_relaxed); }
 
  private:
   std::atomic<Millis::rep> now_{0};

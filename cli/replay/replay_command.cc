@@ -133,8 +133,7 @@ Result<int> run_replay(const ReplayArguments& arguments, Globals& globals) {
   if (!manifest) return manifest.error();
   Result<std::unique_ptr<ByteSource>> source = open_input(arguments.input);
   if (!source) return source.error();
-  Result<std::unique_ptr<RequestReader>> reader =
-      RequestReader::open(std::move(*rules), **source);
+  Result<std::unique_ptr<RequestReader>> reader = RequestReader::open(std::move(*rules), **source);
   if (!reader) return reader.error();
 
   if (Status status = check_store_empty(arguments, globals); !status) return status.error();
@@ -194,20 +193,24 @@ void add_replay_command(CLI::App& app, Globals& globals) {
   command->add_option("--manifest", arguments->manifest, "The policy (see `stint manifest`)")
       ->type_name("FILE")
       ->required();
-  command->add_option("--format", arguments->format,
-                      "csv with a header, jsonl (one object a line), or combined (a web server's "
-                      "log, with the fields client, path, status, bytes)")
+  command
+      ->add_option("--format", arguments->format,
+                   "csv with a header, jsonl (one object a line), or combined (a web server's "
+                   "log, with the fields client, path, status, bytes)")
       ->type_name("FORMAT")
       ->capture_default_str();
-  command->add_option("--time", arguments->time,
-                      "Field with the time: ISO 8601, seconds or milliseconds since 1970, or as in "
-                      "web logs. Default: time")
+  command
+      ->add_option("--time", arguments->time,
+                   "Field with the time: ISO 8601, seconds or milliseconds since 1970, or as in "
+                   "web logs. Default: time")
       ->type_name("FIELD");
-  command->add_option("--entity", arguments->entity,
-                      "Field with the entity, or = and one for all. Default: entity; client")
+  command
+      ->add_option("--entity", arguments->entity,
+                   "Field with the entity, or = and one for all. Default: entity; client")
       ->type_name("FIELD|=ID");
-  command->add_option("--resource", arguments->resource,
-                      "Field with the resource, or = and one for all. Default: resource; =web")
+  command
+      ->add_option("--resource", arguments->resource,
+                   "Field with the resource, or = and one for all. Default: resource; =web")
       ->type_name("FIELD|=NAME");
   add_amounts_option(*command, "--consume", arguments->consume,
                      "What a record takes of a limit: a whole number, a field, or a sum such as "
@@ -216,12 +219,14 @@ void add_replay_command(CLI::App& app, Globals& globals) {
   command->add_flag("--sorted", arguments->sorted,
                     "The input is in order of time: decide while reading, whatever its size");
   command->add_flag("--strict", arguments->strict, "Stop at the first record that cannot be used");
-  command->add_option("--decisions", arguments->decisions,
-                      "Write one JSON line per decision to this file")
+  command
+      ->add_option("--decisions", arguments->decisions,
+                   "Write one JSON line per decision to this file")
       ->type_name("FILE");
-  command->add_option("--reset-rule", arguments->reset_rule,
-                      "How resets are read where local time skips or repeats them: local_day or "
-                      "compatible. Default: as the store says; local_day in memory")
+  command
+      ->add_option("--reset-rule", arguments->reset_rule,
+                   "How resets are read where local time skips or repeats them: local_day or "
+                   "compatible. Default: as the store says; local_day in memory")
       ->type_name("RULE");
   command->add_flag("--force", arguments->force, "Replay into a --store that is not empty");
   const CLI::Option* store = app.get_option("--store");

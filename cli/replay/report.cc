@@ -67,8 +67,8 @@ void print_totals(std::ostream& out, const ReplayReport& report, const Terminal&
 }
 
 void print_limits(std::ostream& out, const ReplayReport& report, const Terminal& terminal) {
-  Table limits({Table::Align::kLeft, Table::Align::kRight, Table::Align::kRight,
-                Table::Align::kRight});
+  Table limits(
+      {Table::Align::kLeft, Table::Align::kRight, Table::Align::kRight, Table::Align::kRight});
   limits.add({"limit", "times short", "tokens granted", "peak use"});
   for (const ReplayReport::LimitTotals& limit : report.limits) {
     limits.add({limit.name, grouped(limit.times_short), grouped_tokens(limit.granted),
@@ -93,8 +93,8 @@ void print_timeline(std::ostream& out, const Timeline& timeline, const Terminal&
     most = std::max(most, span.admitted + span.rejected);
   }
   const auto width = std::chrono::duration_cast<std::chrono::seconds>(timeline.width());
-  Table spans({Table::Align::kLeft, Table::Align::kRight, Table::Align::kRight,
-               Table::Align::kLeft});
+  Table spans(
+      {Table::Align::kLeft, Table::Align::kRight, Table::Align::kRight, Table::Align::kLeft});
   spans.add({"each " + format_duration(width), "admitted", "rejected", ""});
   for (std::size_t i = 0; i < timeline.spans().size(); ++i) {
     const Timeline::Span& span = timeline.spans()[i];

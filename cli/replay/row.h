@@ -15,9 +15,9 @@
 namespace stint::cli {
 
 enum class TrafficFormat {
-  kCsv,       ///< RFC 4180 with a header line.
+  kCsv,        ///< RFC 4180 with a header line.
   kJsonLines,  ///< One JSON object on a line.
-  kCombined,  ///< A web server's log: fields `client`, `time`, `path`, `status`, `bytes`.
+  kCombined,   ///< A web server's log: fields `client`, `time`, `path`, `status`, `bytes`.
 };
 
 /// One record. The views are valid until the reader's next call.

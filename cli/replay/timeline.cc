@@ -14,10 +14,9 @@ using std::chrono::seconds;
 
 // Each divides the next; the last is long enough for every time that can be read.
 constexpr std::array<seconds, 18> kWidths = {
-    seconds(1),    seconds(5),     seconds(10),    seconds(30),     minutes(1),      minutes(5),
-    minutes(10),   minutes(30),    hours(1),       hours(3),        hours(6),        hours(12),
-    hours(24),     hours(24 * 7),  hours(24 * 28), hours(24 * 84),  hours(24 * 840),
-    hours(24 * 84000),
+    seconds(1),  seconds(5),    seconds(10),    seconds(30),    minutes(1),      minutes(5),
+    minutes(10), minutes(30),   hours(1),       hours(3),       hours(6),        hours(12),
+    hours(24),   hours(24 * 7), hours(24 * 28), hours(24 * 84), hours(24 * 840), hours(24 * 84000),
 };
 
 }  // namespace

@@ -202,9 +202,9 @@ class STINT_EXPORT LimitList {
 /// entity and resource, then entity, then resource, then system.
 class STINT_EXPORT Scope {
  public:
-  static Scope system() { return Scope("", ""); }
-  static Scope resource(std::string_view resource) { return Scope("", resource); }
-  static Scope entity(std::string_view entity) { return Scope(entity, ""); }
+  static Scope system() { return Scope(std::nullopt, std::nullopt); }
+  static Scope resource(std::string_view resource) { return Scope(std::nullopt, resource); }
+  static Scope entity(std::string_view entity) { return Scope(entity, std::nullopt); }
   static Scope entity_resource(std::string_view entity, std::string_view resource) {
     return Scope(entity, resource);
   }
@@ -212,16 +212,23 @@ class STINT_EXPORT Scope {
   /// Empty unless the scope names one.
   const std::string& entity_id() const { return entity_; }
   const std::string& resource_name() const { return resource_; }
-  bool is_entity_level() const { return !entity_.empty(); }
+  /// Whether the scope names an entity, or a resource; also by an empty, hence invalid, name.
+  bool is_entity_level() const { return names_entity_; }
+  bool names_resource() const { return names_resource_; }
 
   friend bool operator==(const Scope&, const Scope&) = default;
 
  private:
-  Scope(std::string_view entity, std::string_view resource)
-      : entity_(entity), resource_(resource) {}
+  Scope(std::optional<std::string_view> entity, std::optional<std::string_view> resource)
+      : entity_(entity.value_or("")),
+        resource_(resource.value_or("")),
+        names_entity_(entity.has_value()),
+        names_resource_(resource.has_value()) {}
 
   std::string entity_;
   std::string resource_;
+  bool names_entity_;
+  bool names_resource_;
 };
 
 /// The level that limits were found at.

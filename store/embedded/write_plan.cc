@@ -120,8 +120,7 @@ bool reply_if_cancelled(std::span<const TransactItem> items, std::span<const Wri
 void reply_to_repetition(std::span<const ImagePtr> current, TransactReply& reply) {
   for (const ImagePtr& image : current) {
     // A read as part of a transaction counts twice.
-    reply.cost.read_units +=
-        2 * read_units(image ? image->size_bytes() : 0, Consistency::kStrong);
+    reply.cost.read_units += 2 * read_units(image ? image->size_bytes() : 0, Consistency::kStrong);
   }
 }
 

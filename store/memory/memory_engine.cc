@@ -268,8 +268,8 @@ class MemoryEngine final : public Engine {
     {
       IndexStripe& stripe = index_stripe(request.index(), request.partition());
       std::lock_guard lock(stripe.mutex);
-      auto at = after.empty() ? stripe.entries.lower_bound(prefix)
-                              : stripe.entries.upper_bound(after);
+      auto at =
+          after.empty() ? stripe.entries.lower_bound(prefix) : stripe.entries.upper_bound(after);
       auto limit = static_cast<std::size_t>(request.limit());
       for (; at != stripe.entries.end() && at->starts_with(prefix); ++at) {
         if (entries.size() == limit) {

@@ -39,9 +39,9 @@ Status check_mark(const std::string& directory, const fs::path& mark) {
   auto [stop, error] = std::from_chars(text.data() + kMarkStart.size(), end, format);
   if (error != std::errc() || stop != end || format < 1) return foreign(directory);
   if (format > kDirectoryFormat) {
-    return Error(ErrorCode::kVersionMismatch,
-                 directory + " has format " + std::to_string(format) + ", this program knows " +
-                     std::to_string(kDirectoryFormat));
+    return Error(ErrorCode::kVersionMismatch, directory + " has format " + std::to_string(format) +
+                                                  ", this program knows " +
+                                                  std::to_string(kDirectoryFormat));
   }
   return Status();
 }

@@ -262,8 +262,8 @@ class RocksDbEngine final : public Engine {
     Stripe& stripe = stripe_of(key);
     if (const ImagePtr* cached = stripe.cache.find(key)) return Found{Outcome::kOk, *cached, {}};
     rocksdb::PinnableSlice bytes;
-    rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(),
-                                      item_record_key(key), &bytes);
+    rocksdb::Status status =
+        db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), item_record_key(key), &bytes);
     if (status.IsNotFound()) return Found();
     if (!status.ok()) return read_trouble(status);
     Found found = decode_item(view(bytes), key.pk(), key.sk());
@@ -550,8 +550,8 @@ class RocksDbEngine final : public Engine {
     if (reader.failed() || (old_bytes.empty() && new_bytes.empty())) {
       return Error(ErrorCode::kCorrupt, "stored change: malformed");
     }
-    for (auto [bytes, image] : {std::pair(old_bytes, &record.old_image),
-                                std::pair(new_bytes, &record.new_image)}) {
+    for (auto [bytes, image] :
+         {std::pair(old_bytes, &record.old_image), std::pair(new_bytes, &record.new_image)}) {
       if (bytes.empty()) continue;
       Result<ImagePtr> read = deserialize(bytes);
       if (!read) return read.error();
@@ -589,9 +589,8 @@ Error open_error(const std::string& directory, const rocksdb::Status& status) {
   if (status.IsIOError() && text.find("/LOCK") != std::string::npos) {
     bool own = text.find("current process") != std::string::npos;
     if (own || text.find("lock file") != std::string::npos) {
-      return Error(ErrorCode::kUnavailable,
-                   directory + (own ? " is in use by this process already"
-                                    : " is in use by another process"));
+      return Error(ErrorCode::kUnavailable, directory + (own ? " is in use by this process already"
+                                                             : " is in use by another process"));
     }
   }
   ErrorCode code = status.IsCorruption() ? ErrorCode::kCorrupt : ErrorCode::kUnavailable;

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "store/engine.h"
 #include "stint/result.h"
+#include "store/engine.h"
 
 namespace stint::store {
 
