@@ -11,8 +11,7 @@ namespace stint {
 __extension__ typedef unsigned __int128 UInt128;
 
 inline std::uint64_t mix_hash(std::uint64_t a, std::uint64_t b) {
-  UInt128 product =
-      static_cast<UInt128>(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
+  UInt128 product = static_cast<UInt128>(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 

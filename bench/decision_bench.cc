@@ -65,9 +65,10 @@ void decide(benchmark::State& state, stint::Store store, std::int64_t session_to
   options.seed = 1;
   options.max_views = 400'000;
   stint::Limiter limiter(std::move(store), options);
-  limiter.set_limits(stint::Scope::resource(kResource),
-                     {stint::Limit::session("session", session_tokens, 24h * 365),
-                      stint::Limit::per_second("rpm", 1'000'000)})
+  limiter
+      .set_limits(stint::Scope::resource(kResource),
+                  {stint::Limit::session("session", session_tokens, 24h * 365),
+                   stint::Limit::per_second("rpm", 1'000'000)})
       .value();
   std::vector<stint::AcquireRequest> all = requests(state.range(0));
   for (const auto& request : all) limiter.acquire(request).value();

@@ -30,8 +30,7 @@ class ViewTable {
   void forget_configs();
   void clear();
   /// A hint that the view is looked up next.
-  void prefetch(std::string_view entity, std::string_view resource,
-                const store::Engine& engine);
+  void prefetch(std::string_view entity, std::string_view resource, const store::Engine& engine);
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;

@@ -1,5 +1,6 @@
 #include "limiter/driver.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 #include <thread>
@@ -10,6 +11,8 @@ namespace stint::limiter {
 namespace {
 
 using Steady = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kWaitSlice{100};
 
 /// The reply that a request of some type expects.
 template <typename Request>
@@ -78,14 +81,19 @@ bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::ti
   }
   for (std::size_t i = 0; i < count; ++i) {
     std::timed_mutex& mutex = queues_->stripes_[wanted[i]].mutex;
-    if (!mutex.try_lock()) {
+    while (!mutex.try_lock()) {
       Steady::duration left = deadline - Steady::now();
-      // The system clock's wait is the one that thread checkers understand.
-      auto until = std::chrono::system_clock::now() +
-                   std::chrono::duration_cast<std::chrono::system_clock::duration>(left);
-      if (left <= Steady::duration::zero() || !mutex.try_lock_until(until)) {
+      if (left <= Steady::duration::zero()) {
         release();
         return false;
+      }
+      // Thread checkers understand the wait by the system clock only; in slices, so that a step of
+      // that clock cannot hold a caller much past its deadline.
+      auto slice = std::min<Steady::duration>(left, kWaitSlice);
+      if (mutex.try_lock_until(
+              std::chrono::system_clock::now() +
+              std::chrono::duration_cast<std::chrono::system_clock::duration>(slice))) {
+        break;
       }
     }
     held_[held_count_++] = wanted[i];

@@ -56,8 +56,19 @@ Lease::~Lease() {
   if (!open()) return;
   LeaseState& state = *state_;
   bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
-  Status status = unwinding ? roll_back() : settle();
-  if (!status) state.ender().report_lease_trouble(state.record(), status.error());
+  // Ending a lease takes memory and calls the caller's clock: whatever they throw is reported.
+  try {
+    Status status = unwinding ? roll_back() : settle();
+    if (!status) state.ender().report_lease_trouble(state.record(), status.error());
+  } catch (const std::exception& exception) {
+    try {
+      state.ender().report_lease_trouble(state.record(),
+                                         Error(ErrorCode::kOutcomeUnknown, exception.what()));
+    } catch (...) {
+      // Not even the report could be made.
+      state.end();
+    }
+  }
 }
 
 bool Lease::open() const { return state_ != nullptr && state_->open(); }
@@ -80,8 +91,8 @@ Status Lease::adjust(std::string_view limit, Amount delta) {
   if (seen == nullptr) {
     return Error::invalid("limit", limit, "was not declared when the lease was taken");
   }
-  Int128 total = static_cast<Int128>(seen->requested) + pending(lease, limit) +
-                 delta.milli().count();
+  Int128 total =
+      static_cast<Int128>(seen->requested) + pending(lease, limit) + delta.milli().count();
   if (total < 0) {
     return Error::invalid("delta", std::to_string(delta.milli().count()) + " thousandths",
                           "gives back more than the lease took");
@@ -121,24 +132,28 @@ Result<bool> Lease::consume(std::string_view limit, Amount amount) {
 
 Status Lease::settle() {
   if (!open()) return ended();
-  state_->end();
   ops::LeaseRecord& lease = state_->record();
-  bool nothing = true;
-  for (const ops::LeaseRecord::Correction& correction : lease.corrections) {
-    nothing = nothing && correction.delta == 0;
-    for (ops::LeaseRecord::Seen& seen : lease.declared) {
-      if (seen.limit == correction.limit) seen.requested += correction.delta;
-    }
-  }
-  if (nothing || state_->degraded()) return Status();
-  return state_->ender().settle_lease(lease);
+  bool nothing = std::all_of(lease.corrections.begin(), lease.corrections.end(),
+                             [](const auto& correction) { return correction.delta == 0; });
+  Status status;
+  if (!nothing && !state_->degraded()) status = state_->ender().settle_lease(lease);
+  // What failed without a trace may be tried again; what may have been written may not.
+  bool corrected = std::all_of(lease.legs.begin(), lease.legs.end(),
+                               [](const ops::LeaseLeg& leg) { return leg.corrected; });
+  if (status || corrected) state_->end();
+  return status;
 }
 
 Status Lease::roll_back() {
   if (!open()) return ended();
   state_->end();
   if (state_->degraded()) return Status();
-  return state_->ender().roll_back_lease(state_->record());
+  ops::LeaseRecord& lease = state_->record();
+  Status status = state_->ender().roll_back_lease(lease);
+  if (status) {
+    for (ops::LeaseRecord::Seen& seen : lease.declared) seen.requested = 0;
+  }
+  return status;
 }
 
 Decision Decision::admitted(std::vector<LimitStatus> limits, Lease lease) {

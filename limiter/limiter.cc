@@ -6,11 +6,13 @@
 #include <random>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "limiter/caches.h"
 #include "limiter/driver.h"
 #include "limiter/lease_state.h"
 #include "limiter/store_handle.h"
+#include "limiter/system_clock.h"
 #include "model/names.h"
 #include "ops/acquire.h"
 #include "ops/config.h"
@@ -27,31 +29,45 @@ using Steady = std::chrono::steady_clock;
 /// A namespace may be deleted and registered anew by another process (decision 24).
 constexpr std::chrono::minutes kNamespaceAge{5};
 
-class SystemClock final : public Clock {
- public:
-  TimePoint now() override {
-    return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
-  }
-};
-
 std::uint64_t system_seed() {
   std::random_device device;
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
+/// Refuses a duration outside [least, most].
+Status check_range(const char* field, Millis value, Millis least, Millis most) {
+  if (value >= least && value <= most) return Status();
+  return Error::invalid(
+      field, std::to_string(value.count()) + " ms",
+      "must be " + std::to_string(least.count()) + " to " + std::to_string(most.count()) + " ms");
+}
+
 Status check_options(const LimiterOptions& options) {
+  constexpr Millis kDay{86'400'000};
+  constexpr Millis kCentury = 36'525 * kDay;
   if (Status s = model::validate_namespace(options.name_space); !s) return s;
-  constexpr Millis kShortestStamp{10'000};
-  if (options.stamp_ttl < kShortestStamp) {
-    return Error::invalid("stamp_ttl", std::to_string(options.stamp_ttl.count()) + " ms",
-                          "must be at least 10 s");
+  if (Status s = check_range("config_ttl", options.config_ttl, Millis(0), kCentury); !s) return s;
+  if (Status s = check_range("rejection_ttl", options.rejection_ttl, Millis(0), kDay); !s) return s;
+  if (Status s = check_range("stamp_ttl", options.stamp_ttl, Millis(10'000), kDay); !s) return s;
+  if (Status s = check_range("timeout", options.timeout, Millis(1), kDay); !s) return s;
+  constexpr int kMostMultiplier = 1000;
+  if (options.ttl_multiplier < 0 || options.ttl_multiplier > kMostMultiplier) {
+    return Error::invalid("ttl_multiplier", std::to_string(options.ttl_multiplier),
+                          "must be 0 to 1000");
   }
-  if (options.config_ttl < Millis(0) || options.rejection_ttl < Millis(0) ||
-      options.timeout <= Millis(0) || options.ttl_multiplier < 0 || options.max_views < 1) {
-    return Error::invalid("options", "", "a lifetime, the timeout or a size is out of range");
-  }
+  if (options.max_views < 1) return Error::invalid("max_views", "0", "must be at least 1");
   return Status();
 }
+
+/// Tells the limiters of this process apart, so that those with one seed draw other numbers.
+std::uint64_t limiters_made() {
+  static std::atomic<std::uint64_t> count{0};
+  return count.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Administration may touch many buckets, one after the other; it is not bound by the timeout of a
+/// call.
+constexpr Millis kAdministrationTimeout{86'400'000};
 
 Rejection to_rejection(std::vector<LimitStatus> limits) {
   Rejection rejection;
@@ -84,7 +100,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
         options_status_(check_options(options_)),
         clock_(options_.clock != nullptr ? options_.clock : &system_clock_),
         caches_(options_.max_views),
-        seed_(options_.seed ? *options_.seed : system_seed()) {
+        seed_(mix_hash(options_.seed ? *options_.seed : system_seed(), limiters_made())) {
     settings_.config_ttl = options_.config_ttl;
     settings_.rejection_ttl = options_.rejection_ttl;
     settings_.stamp_ttl = options_.stamp_ttl;
@@ -97,7 +113,8 @@ class Limiter::Impl final : public internal::LeaseEnder {
       -> decltype(make(std::declval<ops::Context&>()).take_result()) {
     Steady::time_point start = Steady::now();
     if (!options_status_) return options_status_.error();
-    Random random(seed_ + calls_.fetch_add(1, std::memory_order_relaxed));
+    // Seeds of calls must not meet those of another limiter: equal nonces would be taken for one.
+    Random random(mix_hash(seed_, calls_.fetch_add(1, std::memory_order_relaxed)));
     Steady::time_point deadline = start + timeout.value_or(options_.timeout);
     Result<std::shared_ptr<const std::string>> ns = name_space(start, deadline, random);
     if (!ns) return ns.error();
@@ -111,8 +128,8 @@ class Limiter::Impl final : public internal::LeaseEnder {
                       caches_,
                       random,
                       options_.observer};
-      limiter::DriverSetup setup{*handle.engine, *clock_,  queues(), counters_,
-                                 deadline,       cx.past_deadline_allowed};
+      limiter::DriverSetup setup{*handle.engine, *clock_,  queues(),
+                                 counters_,      deadline, cx.past_deadline_allowed};
       auto result = limiter::run(make(cx), setup);
       if (!cx.bucket_vanished) return result;
       // Perhaps because its namespace was purged; then the name may stand for another by now.
@@ -142,7 +159,8 @@ class Limiter::Impl final : public internal::LeaseEnder {
       case Outcome::kAdmitted: break;
     }
     report(EventKind::kAdmitted, request, nullptr);
-    return Decision::admitted(std::move(acquired->limits), lease(std::move(acquired->lease), false));
+    return Decision::admitted(std::move(acquired->limits),
+                              lease(std::move(acquired->lease), false));
   }
 
   Status settle_lease(ops::LeaseRecord& lease) override {
@@ -186,10 +204,10 @@ class Limiter::Impl final : public internal::LeaseEnder {
       return std::shared_ptr<const std::string>(resolved, &resolved->id);
     }
     bool no_exemption = false;
-    limiter::DriverSetup setup{*store_.handle()->engine, *clock_,  queues(), counters_,
-                               deadline,                 no_exemption};
-    Result<std::string> id = limiter::run(
-        ops::resolve_namespace(options_.name_space, random, clock_->now()), setup);
+    limiter::DriverSetup setup{
+        *store_.handle()->engine, *clock_, queues(), counters_, deadline, no_exemption};
+    Result<std::string> id =
+        limiter::run(ops::resolve_namespace(options_.name_space, random, clock_->now()), setup);
     if (!id) return id.error();
     auto fresh = std::make_shared<const Resolved>(Resolved{*id, at});
     if (resolved && resolved->id != fresh->id) caches_.clear();
@@ -198,8 +216,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
   }
 
   Lease lease(ops::LeaseRecord record, bool degraded) {
-    return Lease(
-        std::make_unique<internal::LeaseState>(*this, std::move(record), degraded));
+    return Lease(std::make_unique<internal::LeaseState>(*this, std::move(record), degraded));
   }
 
   Result<Decision> failed_acquire(const AcquireRequest& request, const Error& error) {
@@ -257,7 +274,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
   Store store_;
   LimiterOptions options_;
   Status options_status_;
-  SystemClock system_clock_;
+  limiter::SystemClock system_clock_;
   Clock* clock_;
   ops::Settings settings_;
   limiter::Caches caches_;
@@ -274,14 +291,11 @@ Limiter::~Limiter() = default;
 Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 
-Result<Decision> Limiter::acquire(const AcquireRequest& request) {
-  return impl_->acquire(request);
-}
+Result<Decision> Limiter::acquire(const AcquireRequest& request) { return impl_->acquire(request); }
 
 Result<Availability> Limiter::available(std::string_view entity, std::string_view resource,
                                         const std::vector<Consume>& need) {
-  return impl_->call(
-      [&](ops::Context& cx) { return ops::available(cx, entity, resource, need); });
+  return impl_->call([&](ops::Context& cx) { return ops::available(cx, entity, resource, need); });
 }
 
 Result<Explanation> Limiter::explain(std::string_view entity, std::string_view resource) {
@@ -307,14 +321,16 @@ Result<EntityPage> Limiter::list_children(std::string_view parent, std::optional
 }
 
 Result<std::int64_t> Limiter::delete_entity(std::string_view id) {
-  return impl_->call([&](ops::Context& cx) { return ops::delete_entity(cx, id); });
+  return impl_->call([&](ops::Context& cx) { return ops::delete_entity(cx, id); },
+                     kAdministrationTimeout);
 }
 
 Result<LimitsChange> Limiter::set_limits(const Scope& scope, const LimitList& limits,
                                          const SetLimitsOptions& options) {
   if (limits.error()) return *limits.error();
   return impl_->call(
-      [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits.limits(), options); });
+      [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits.limits(), options); },
+      kAdministrationTimeout);
 }
 
 Result<ScopeConfig> Limiter::get_limits(const Scope& scope) {
@@ -322,12 +338,13 @@ Result<ScopeConfig> Limiter::get_limits(const Scope& scope) {
 }
 
 Result<LimitsChange> Limiter::delete_limits(const Scope& scope, bool dry_run) {
-  return impl_->call([&](ops::Context& cx) { return ops::delete_limits(cx, scope, dry_run); });
+  return impl_->call([&](ops::Context& cx) { return ops::delete_limits(cx, scope, dry_run); },
+                     kAdministrationTimeout);
 }
 
 Result<ResolvedLimits> Limiter::resolve_limits(std::string_view entity, std::string_view resource) {
-  Result<ops::ResolvedConfig> config = impl_->call(
-      [&](ops::Context& cx) { return ops::resolve_config(cx, entity, resource); });
+  Result<ops::ResolvedConfig> config =
+      impl_->call([&](ops::Context& cx) { return ops::resolve_config(cx, entity, resource); });
   if (!config) return config.error();
   ResolvedLimits resolved;
   resolved.level = config->level;

@@ -1,6 +1,6 @@
 #include "limiter/store_handle.h"
-#include "store/rocksdb/rocksdb_engine.h"
 #include "stint/store.h"
+#include "store/rocksdb/rocksdb_engine.h"
 
 namespace stint {
 

@@ -33,7 +33,8 @@ Status validate(std::string_view field, std::string_view text, std::size_t longe
                               : "must begin with an ASCII letter");
   }
   for (char c : text) {
-    if (!kAlphanumeric[static_cast<unsigned char>(c)] && punctuation.find(c) == std::string_view::npos) {
+    if (!kAlphanumeric[static_cast<unsigned char>(c)] &&
+        punctuation.find(c) == std::string_view::npos) {
       return refuse("only ASCII letters, digits and " + std::string(punctuation) + " are allowed");
     }
   }
@@ -47,6 +48,14 @@ Status validate_entity_id(std::string_view field, std::string_view id) {
 }
 
 Status validate_resource(std::string_view resource) {
+  // Registries name an attribute by the resource; these are the names of keys.
+  static constexpr std::string_view kKeys[] = {"PK",     "SK",     "GSI1PK", "GSI1SK", "GSI2PK",
+                                               "GSI2SK", "GSI3PK", "GSI3SK", "GSI4PK", "GSI4SK"};
+  for (std::string_view key : kKeys) {
+    if (resource == key) {
+      return Error::invalid("resource", resource, "reserved for the keys of the table");
+    }
+  }
   return validate("resource", resource, 64, false, "_-./:");
 }
 

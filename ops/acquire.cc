@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "model/names.h"
-#include "ops/leg.h"
 #include "ops/lease.h"
+#include "ops/leg.h"
 #include "ops/write_bucket.h"
 
 namespace stint::ops {
@@ -195,7 +195,6 @@ class Acquire {
     if (!first_now_) first_now_ = now;
   }
 
-
  private:
   std::optional<std::string> present_parent() const {
     if (!child.cascades()) return std::nullopt;
@@ -248,8 +247,8 @@ class Acquire {
   void append_statuses(const Leg& leg, TimePoint now, std::vector<LimitStatus>& out) const {
     for (const NamedLimit& named : leg.named) {
       LimitStatus status = status_of(leg, named, now);
-      if (!status.exceeded && !status.soft && leg.bypass == BypassMode::kEnforce &&
-          !leg.landed && was_short_within_call(leg, named)) {
+      if (!status.exceeded && !status.soft && leg.bypass == BypassMode::kEnforce && !leg.landed &&
+          was_short_within_call(leg, named)) {
         status.exceeded = true;
         status.retry_after = std::max(status.retry_after.value_or(Millis(0)), Millis(1));
       }
@@ -274,8 +273,8 @@ class Acquire {
 
   void append_admitted(Leg& leg, TimePoint now, Acquired& result) const {
     for (const NamedLimit& named : leg.named) {
-      LimitStatus status = leg.landed ? status_after(leg, named, leg.plan.now)
-                                      : status_of(leg, named, now);
+      LimitStatus status =
+          leg.landed ? status_after(leg, named, leg.plan.now) : status_of(leg, named, now);
       note_seen(status, named, result.lease);
       result.limits.push_back(std::move(status));
     }
@@ -301,12 +300,12 @@ class Acquire {
 
 Error unknown_limit(const Acquire& acquire, const AcquireRequest& request,
                     const std::string& name) {
-  bool any = acquire.child.config() != nullptr ||
-             (acquire.parent && acquire.parent->config() != nullptr);
+  bool any =
+      acquire.child.config() != nullptr || (acquire.parent && acquire.parent->config() != nullptr);
   if (!any) {
-    return Error::invalid("entity", request.entity,
-                          "no limits are configured for it and resource " + request.resource +
-                              " at any level");
+    return Error::invalid(
+        "entity", request.entity,
+        "no limits are configured for it and resource " + request.resource + " at any level");
   }
   return Error::invalid("limit", name,
                         "is not configured for entity " + request.entity + " and resource " +
@@ -325,23 +324,13 @@ Op<Status> send_both(Context& cx, LegWrite& first, LegWrite& second, TimePoint n
   LegWrite* writes[2] = {&first, &second};
   for (std::size_t i = 0; i < 2; ++i) {
     Leg& leg = writes[i]->leg();
-    auto& reply = std::get<store::WriteReply>(calls[i].reply);
-    if (reply.outcome == store::Outcome::kUnknown) {
-      Result<bool> found = co_await look_up(cx, leg, now);
-      if (!found) {
-        status = found.error();
-        continue;
-      }
-      leg.landed = *found;
-      continue;
-    }
-    Result<Landing> landing = landing_of(leg, reply, std::move(reply.image), now);
+    auto reply = std::get<store::WriteReply>(std::move(calls[i].reply));
+    Result<Landing> landing = co_await conclude_update(cx, leg, std::move(reply), now, false);
     if (!landing) {
       status = landing.error();
       continue;
     }
     leg.landed = *landing == Landing::kLanded;
-    if (*landing == Landing::kLost) leg.view.contended = cx.capabilities.shared_writers;
   }
   co_return status;
 }
@@ -377,12 +366,12 @@ Op<Status> write_legs(Context& cx, Acquire& acquire, TimePoint now, int attempt)
   co_return sent;
 }
 
-/// Gives back what landed of an acquire that is not admitted.
-Op<Status> give_back(Context& cx, const Acquire& acquire) {
-  LeaseRecord landed = acquire.landed();
+/// Gives back a part of what an acquire took; that goes on past the deadline of the call.
+Op<Status> give_back_landed(Context& cx, const Acquire& acquire, LeaseRecord landed) {
   if (landed.legs.empty()) co_return Status();
   cx.past_deadline_allowed = true;
   Status done = co_await roll_back(cx, landed);
+  cx.past_deadline_allowed = false;
   if (!done) {
     const Error& error = done.error();
     Event event;
@@ -393,16 +382,6 @@ Op<Status> give_back(Context& cx, const Acquire& acquire) {
     cx.report(event);
   }
   co_return done;
-}
-
-/// Gives back what landed on a parent that the child has no longer.
-Op<Status> leave_parent(Context& cx, Acquire& acquire) {
-  LeaseRecord former = acquire.take_parent_landed();
-  if (former.legs.empty()) co_return Status();
-  cx.past_deadline_allowed = true;
-  Status returned = co_await roll_back(cx, former);
-  cx.past_deadline_allowed = false;
-  co_return returned;
 }
 
 void report_clock(Context& cx, const Leg& leg, TimePoint now) {
@@ -437,20 +416,29 @@ Status validate_acquire(const AcquireRequest& request) {
   if (request.limits && request.limits->limits().empty()) {
     return Error::invalid("limits", "", "none given; leave them out to use the configured ones");
   }
-  for (std::size_t i = 0; i < request.consume.size(); ++i) {
-    const Consume& consume = request.consume[i];
+  constexpr Millis kLongestTimeout{86'400'000};
+  if (request.timeout && (*request.timeout <= Millis(0) || *request.timeout > kLongestTimeout)) {
+    return Error::invalid("timeout", std::to_string(request.timeout->count()) + " ms",
+                          "must be more than 0 and at most a day");
+  }
+  return validate_amounts("consume", request.consume);
+}
+
+Status validate_amounts(std::string_view field, const std::vector<Consume>& amounts) {
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    const Consume& consume = amounts[i];
     if (Status s = model::validate_limit_name(consume.limit); !s) return s;
+    auto name = [&] { return std::string(field) + "." + consume.limit; };
     if (!consume.amount.in_range()) {
-      return Error::invalid("consume." + consume.limit, "", "must not exceed 9e15 tokens");
+      return Error::invalid(name(), "", "must not exceed 9e15 tokens");
     }
     if (consume.amount.milli().count() < 0) {
-      return Error::invalid("consume." + consume.limit,
-                            std::to_string(consume.amount.milli().count()) + " thousandths",
+      return Error::invalid(name(), std::to_string(consume.amount.milli().count()) + " thousandths",
                             "must not be negative");
     }
     for (std::size_t j = 0; j < i; ++j) {
-      if (request.consume[j].limit == consume.limit) {
-        return Error::invalid("consume", consume.limit, "is named twice");
+      if (amounts[j].limit == consume.limit) {
+        return Error::invalid(std::string(field), consume.limit, "is named twice");
       }
     }
   }
@@ -485,7 +473,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
     }
     // The parent's bucket needs its own place in the queue, and the clock is read after it.
     if (prepared && job.parent_moved()) {
-      Status left = co_await leave_parent(cx, job);
+      Status left = co_await give_back_landed(cx, job, job.take_parent_landed());
       if (!left) {
         trouble = left.error();
         break;
@@ -538,7 +526,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
         continue;
       }
       Acquired result = job.disabled(*disabled);
-      Status returned = co_await give_back(cx, job);
+      Status returned = co_await give_back_landed(cx, job, job.landed());
       static_cast<void>(returned);
       job.remember_refused();
       co_return result;
@@ -571,7 +559,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
       }
       if (reread) continue;
       Acquired result = child_short || parent_short ? job.rejected(now) : job.admitted(now);
-      Status returned = co_await give_back(cx, job);
+      Status returned = co_await give_back_landed(cx, job, job.landed());
       static_cast<void>(returned);
       job.remember_refused();
       co_return result;
@@ -585,7 +573,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
       break;
     }
     if (job.child.landed && job.parent_moved()) {
-      Status left = co_await leave_parent(cx, job);
+      Status left = co_await give_back_landed(cx, job, job.take_parent_landed());
       if (!left) {
         trouble = left.error();
         break;
@@ -604,7 +592,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
     }
     ++attempt;
   }
-  Status returned = co_await give_back(cx, job);
+  Status returned = co_await give_back_landed(cx, job, job.landed());
   static_cast<void>(returned);
   cx.caches.forget_view(request.entity, request.resource);
   co_return trouble;

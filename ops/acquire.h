@@ -27,6 +27,8 @@ struct LeaseDebit {
 struct LeaseLeg {
   std::shared_ptr<const BucketNames> names;
   std::vector<LeaseDebit> debits;
+  /// The collected corrections were written here, or may have been: they are not sent again.
+  bool corrected = false;
   /// The call's own limits, for a settle that has to create the bucket again.
   std::shared_ptr<const schema::ConfigRecord> call_limits;
 };
@@ -53,13 +55,16 @@ struct LeaseRecord {
 struct Acquired {
   Outcome outcome = Outcome::kAdmitted;
   std::vector<LimitStatus> limits;
-  LeaseRecord lease;              // admitted
-  std::string disabled_entity;    // disabled
+  LeaseRecord lease;            // admitted
+  std::string disabled_entity;  // disabled
   std::string disabled_level;
 };
 
 /// Checks everything about a request that needs no store.
 Status validate_acquire(const AcquireRequest& request);
+
+/// Checks a list of amounts: names, range, no name twice. `field` names the list in errors.
+Status validate_amounts(std::string_view field, const std::vector<Consume>& amounts);
 
 /// Errors: those of the store; `kInvalidArgument` for a limit that is configured nowhere or when
 /// nothing is; `kConflict` after five lost attempts; `kCorrupt`. Precondition: valid request.

@@ -6,9 +6,13 @@
 #include "ops/fanout.h"
 #include "ops/leg.h"
 #include "schema/keys.h"
+#include "schema/records.h"
 
 namespace stint::ops {
 namespace {
+
+/// A scope that changes while it is being set is read again so often.
+constexpr int kSetAttempts = 5;
 
 Status validate_scope(const Scope& scope) {
   if (scope.is_entity_level()) {
@@ -36,43 +40,6 @@ ScopeConfig scope_config(const schema::ConfigRecord& record) {
 std::string_view registry_name(const Scope& scope) {
   return scope.resource_name().empty() ? model::kDefaultResource
                                        : std::string_view(scope.resource_name());
-}
-
-/// Counts an entity-level item in (+1) or out (-1) of the registry.
-store::UpdateProgram count_in_registry(const Context& cx, const store::Key& key,
-                                       const Scope& scope, std::int64_t by) {
-  using store::Action;
-  using store::Change;
-  using store::Operand;
-  using store::Value;
-  store::UpdateProgram program;
-  program.actions.push_back(Action{Change::kAdd, store::intern(registry_name(scope)),
-                                   Operand::literal(Value::number(by))});
-  program.actions.push_back(
-      Action{Change::kSetIfAbsent, store::index_pk(4),
-             Operand::literal(Value::string(schema::namespace_partition(cx.ns)))});
-  program.actions.push_back(Action{Change::kSetIfAbsent, store::index_sk(4),
-                                   Operand::literal(Value::string(key.pk()))});
-  return program;
-}
-
-store::UpdateProgram list_resource(const Context& cx, const store::Key& key, const Scope& scope,
-                                   bool listed) {
-  using store::Action;
-  using store::Change;
-  using store::Operand;
-  using store::Value;
-  store::UpdateProgram program;
-  Operand names = Operand::literal(Value::string_set({scope.resource_name()}));
-  program.actions.push_back(Action{listed ? Change::kAdd : Change::kRemoveFromSet,
-                                   store::intern("resources"), names});
-  if (!listed) return program;
-  program.actions.push_back(
-      Action{Change::kSetIfAbsent, store::index_pk(4),
-             Operand::literal(Value::string(schema::namespace_partition(cx.ns)))});
-  program.actions.push_back(Action{Change::kSetIfAbsent, store::index_sk(4),
-                                   Operand::literal(Value::string(key.pk()))});
-  return program;
 }
 
 /// Own caches must not serve what was just replaced.
@@ -105,8 +72,9 @@ bool is_fanned_out(const Scope& scope, const ScopeConfig& before, const ScopeCon
          softness_changed(before, after);
 }
 
+/// What a scope held when it was read.
 struct Stored {
-  bool exists = false;
+  store::ImagePtr image;
   std::shared_ptr<const schema::ConfigRecord> record;  // null when absent or corrupt
   std::optional<Error> corrupt;
 };
@@ -117,8 +85,8 @@ Op<Result<Stored>> read_scope(Context& cx, const Scope& scope) {
   auto reply = co_await ask(request);
   if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
   Stored stored;
+  stored.image = reply.image;
   if (!reply.image) co_return stored;
-  stored.exists = true;
   auto record = schema::decode_config(*reply.image, cx.reset_rule);
   if (record) {
     stored.record = *record;
@@ -128,41 +96,51 @@ Op<Result<Stored>> read_scope(Context& cx, const Scope& scope) {
   co_return stored;
 }
 
-Op<Status> write_entity_scope(Context& cx, const Scope& scope, store::ImagePtr item) {
+/// Writes the item of an entity-level scope; a new one is counted in its registry. False when the
+/// scope has changed since it was read.
+Op<Result<bool>> write_entity_scope(Context& cx, const Scope& scope, const Stored& stored,
+                                    store::ImagePtr item) {
+  store::Condition as_read = schema::same_policies(stored.image.get());
+  if (stored.image) {
+    store::PutRequest replace(item, &as_read);
+    auto replaced = co_await ask(replace);
+    if (replaced.outcome == store::Outcome::kConditionFailed) co_return false;
+    if (replaced.outcome != store::Outcome::kOk) co_return error_of(replaced);
+    co_return true;
+  }
   store::Key registry = schema::entity_config_registry_key(cx.ns);
-  store::UpdateProgram count = count_in_registry(cx, registry, scope, 1);
-  store::Condition absent;
-  absent.require(store::Term{store::Test::kItemAbsent});
+  store::UpdateProgram count = schema::count_in_registry(cx.ns, registry_name(scope), 1);
   std::vector<store::TransactItem> items;
-  items.emplace_back(store::PutRequest(item, &absent));
+  items.emplace_back(store::PutRequest(item, &as_read));
   items.emplace_back(store::UpdateRequest(registry, count, store::Params()));
   store::TransactRequest create(items, std::string());
   auto created = co_await ask(create);
-  if (created.outcome == store::Outcome::kOk) co_return Status();
-  if (created.outcome != store::Outcome::kConditionFailed) co_return error_of(created);
-  store::PutRequest replace(item, nullptr);
-  auto replaced = co_await ask(replace);
-  if (replaced.outcome != store::Outcome::kOk) co_return error_of(replaced);
-  co_return Status();
+  if (created.outcome == store::Outcome::kConditionFailed) co_return false;
+  if (created.outcome != store::Outcome::kOk) co_return error_of(created);
+  co_return true;
 }
 
-Op<Status> write_shared_scope(Context& cx, const Scope& scope, store::ImagePtr item) {
-  store::PutRequest replace(item, nullptr);
+/// The same at the resource and system levels.
+Op<Result<bool>> write_shared_scope(Context& cx, const Scope& scope, const Stored& stored,
+                                    store::ImagePtr item) {
+  store::Condition as_read = schema::same_policies(stored.image.get());
+  store::PutRequest replace(item, &as_read);
   auto replaced = co_await ask(replace);
+  if (replaced.outcome == store::Outcome::kConditionFailed) co_return false;
   if (replaced.outcome != store::Outcome::kOk) co_return error_of(replaced);
-  if (scope.resource_name().empty()) co_return Status();
+  if (!scope.names_resource()) co_return true;
   store::Key registry = schema::resource_registry_key(cx.ns);
-  store::UpdateProgram listed = list_resource(cx, registry, scope, true);
+  store::UpdateProgram listed = schema::list_resource(cx.ns, scope.resource_name());
   store::UpdateRequest update(registry, listed, store::Params());
   auto reply = co_await ask(update);
   if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
-  co_return Status();
+  co_return true;
 }
 
 Op<Status> remove_entity_scope(Context& cx, const Scope& scope) {
   store::Key key = key_of(cx, scope);
   store::Key registry = schema::entity_config_registry_key(cx.ns);
-  store::UpdateProgram count = count_in_registry(cx, registry, scope, -1);
+  store::UpdateProgram count = schema::count_in_registry(cx.ns, registry_name(scope), -1);
   store::Condition exists;
   exists.require(store::Term{store::Test::kItemExists});
   std::vector<store::TransactItem> items;
@@ -174,15 +152,11 @@ Op<Status> remove_entity_scope(Context& cx, const Scope& scope) {
     co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
   }
   if (removed.outcome != store::Outcome::kOk) co_return error_of(removed);
-  store::UpdateProgram drop;
-  store::AttrId counter = store::intern(registry_name(scope));
-  drop.condition.require(store::Term{store::Test::kLessOrEqual, counter,
-                                     store::Operand::literal(store::Value::number(0))});
-  drop.actions.push_back(store::Action{store::Change::kRemove, counter});
+  store::UpdateProgram drop = schema::drop_empty_counter(registry_name(scope));
   store::UpdateRequest update(registry, drop, store::Params());
   auto reply = co_await ask(update);
-  bool done = reply.outcome == store::Outcome::kOk ||
-              reply.outcome == store::Outcome::kConditionFailed;
+  bool done =
+      reply.outcome == store::Outcome::kOk || reply.outcome == store::Outcome::kConditionFailed;
   if (!done) co_return error_of(reply);
   co_return Status();
 }
@@ -199,11 +173,31 @@ Op<Status> remove_shared_scope(Context& cx, const Scope& scope) {
   if (removed.outcome != store::Outcome::kOk) co_return error_of(removed);
   if (scope.resource_name().empty()) co_return Status();
   store::Key registry = schema::resource_registry_key(cx.ns);
-  store::UpdateProgram unlisted = list_resource(cx, registry, scope, false);
+  store::UpdateProgram unlisted = schema::unlist_resource(scope.resource_name());
   store::UpdateRequest update(registry, unlisted, store::Params());
   auto reply = co_await ask(update);
   if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
   co_return Status();
+}
+
+/// Policies survive a change of limits unless the call says otherwise (rules 1.4).
+schema::ConfigRecord with_stored_policies(schema::ConfigRecord record,
+                                          const schema::ConfigRecord* stored,
+                                          const SetLimitsOptions& options) {
+  if (stored != nullptr) {
+    record.access = stored->access;
+    record.odd_access = stored->odd_access;
+    record.cascade = stored->cascade;
+    record.on_unavailable = stored->on_unavailable;
+    record.audit_retention_days = stored->audit_retention_days;
+  }
+  if (options.access) {
+    record.access = options.access;
+    record.odd_access.reset();
+  }
+  if (options.cascade) record.cascade = options.cascade;
+  if (options.on_unavailable) record.on_unavailable = options.on_unavailable;
+  return record;
 }
 
 /// Stamps the buckets that a change reaches, or counts them.
@@ -227,10 +221,11 @@ ConfigReads::ConfigReads(Context& cx, std::string_view entity, std::string_view 
                          bool uncached, TimePoint now)
     : cx_(&cx),
       now_(now),
-      levels_{Level{ConfigLevel::kEntityResource, std::string(entity), std::string(resource), {}, {}},
-              Level{ConfigLevel::kEntity, std::string(entity), std::string(), {}, {}},
-              Level{ConfigLevel::kResource, std::string(), std::string(resource), {}, {}},
-              Level{ConfigLevel::kSystem, std::string(), std::string(), {}, {}}} {
+      levels_{
+          Level{ConfigLevel::kEntityResource, std::string(entity), std::string(resource), {}, {}},
+          Level{ConfigLevel::kEntity, std::string(entity), std::string(), {}, {}},
+          Level{ConfigLevel::kResource, std::string(), std::string(resource), {}, {}},
+          Level{ConfigLevel::kSystem, std::string(), std::string(), {}, {}}} {
   for (Level& level : levels_) {
     if (!level.entity.empty()) continue;
     level.known = cx.caches.find_config(level.resource);
@@ -288,6 +283,8 @@ Result<ResolvedConfig> ConfigReads::resolve(std::span<const store::ImagePtr> ima
 
 Op<Result<ResolvedConfig>> resolve_config(Context& cx, std::string_view entity,
                                           std::string_view resource) {
+  if (Status valid = model::validate_entity_id("entity", entity); !valid) co_return valid.error();
+  if (Status valid = model::validate_resource(resource); !valid) co_return valid.error();
   Leg leg(std::make_shared<const BucketNames>(cx.ns, entity, resource, 0));
   TurnRequest no_bucket(std::span<const std::uint64_t>{});
   TimePoint now = co_await turn(no_bucket);
@@ -304,7 +301,7 @@ Op<Result<ScopeConfig>> get_limits(Context& cx, const Scope& scope) {
   if (Status valid = validate_scope(scope); !valid) co_return valid.error();
   Result<Stored> stored = co_await read_scope(cx, scope);
   if (!stored) co_return stored.error();
-  if (!stored->exists) co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
+  if (!stored->image) co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
   if (stored->corrupt) co_return *stored->corrupt;
   co_return scope_config(*stored->record);
 }
@@ -326,36 +323,31 @@ Op<Result<LimitsChange>> set_limits(Context& cx, const Scope& scope,
   auto compiled = schema::compile_limits(limits, cx.reset_rule);
   if (!compiled) co_return compiled.error();
 
-  Result<Stored> stored = co_await read_scope(cx, scope);
-  if (!stored) co_return stored.error();
   LimitsChange change;
-  schema::ConfigRecord after = **compiled;
-  after.on_unavailable = options.on_unavailable;
-  if (stored->record) {
-    // Policies survive a change of limits (rules 1.4).
-    change.before = scope_config(*stored->record);
-    after.access = stored->record->access;
-    after.odd_access = stored->record->odd_access;
-    after.cascade = stored->record->cascade;
-    after.audit_retention_days = stored->record->audit_retention_days;
-  }
-  if (options.access) {
-    after.access = options.access;
-    after.odd_access.reset();
-  }
-  if (options.cascade) after.cascade = options.cascade;
-  change.after = scope_config(after);
-
-  if (!options.dry_run) {
+  bool written = false;
+  for (int attempt = 0; !written && attempt < kSetAttempts; ++attempt) {
+    Result<Stored> stored = co_await read_scope(cx, scope);
+    if (!stored) co_return stored.error();
+    if (stored->corrupt) co_return *stored->corrupt;
+    change = LimitsChange();
+    schema::ConfigRecord after = with_stored_policies(**compiled, stored->record.get(), options);
+    if (stored->record) change.before = scope_config(*stored->record);
+    change.after = scope_config(after);
+    if (options.dry_run) break;
     store::ImagePtr item = schema::encode_config(cx.ns, scope, after);
+    Result<bool> done = false;
     if (scope.is_entity_level()) {
-      Status written = co_await write_entity_scope(cx, scope, item);
-      if (!written) co_return written.error();
+      done = co_await write_entity_scope(cx, scope, *stored, item);
     } else {
-      Status written = co_await write_shared_scope(cx, scope, item);
-      if (!written) co_return written.error();
+      done = co_await write_shared_scope(cx, scope, *stored, item);
     }
+    // Even a write that failed may have been applied.
     forget_scope(cx, scope);
+    if (!done) co_return done.error();
+    written = *done;
+  }
+  if (!written && !options.dry_run) {
+    co_return Error(ErrorCode::kConflict, "the scope keeps changing; try again in 100 ms");
   }
   if (is_fanned_out(scope, change.before, change.after)) {
     Result<std::int64_t> reached = co_await reach_buckets(cx, scope, options.dry_run);
@@ -369,18 +361,19 @@ Op<Result<LimitsChange>> delete_limits(Context& cx, const Scope& scope, bool dry
   if (Status valid = validate_scope(scope); !valid) co_return valid.error();
   Result<Stored> stored = co_await read_scope(cx, scope);
   if (!stored) co_return stored.error();
-  if (!stored->exists) co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
+  if (!stored->image) co_return Error(ErrorCode::kNotFound, "nothing is configured at this scope");
   LimitsChange change;
   if (stored->record) change.before = scope_config(*stored->record);
   if (!dry_run) {
+    Status removed;
     if (scope.is_entity_level()) {
-      Status removed = co_await remove_entity_scope(cx, scope);
-      if (!removed) co_return removed.error();
+      removed = co_await remove_entity_scope(cx, scope);
     } else {
-      Status removed = co_await remove_shared_scope(cx, scope);
-      if (!removed) co_return removed.error();
+      removed = co_await remove_shared_scope(cx, scope);
     }
+    // Even a removal that failed may have been applied.
     forget_scope(cx, scope);
+    if (!removed) co_return removed.error();
   }
   if (is_fanned_out(scope, change.before, change.after)) {
     Result<std::int64_t> reached = co_await reach_buckets(cx, scope, dry_run);

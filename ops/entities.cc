@@ -65,7 +65,7 @@ Status validate_new_entity(std::string_view id, const EntityOptions& options) {
 }
 
 /// META items for index entries that hold keys only or whole items.
-Op<Result<std::vector<Entity>>> fetch(Context& cx, std::vector<store::Key> keys) {
+Op<Result<std::vector<Entity>>> fetch(std::vector<store::Key> keys) {
   std::vector<Entity> entities;
   std::size_t done = 0;
   while (done < keys.size()) {
@@ -88,12 +88,11 @@ Op<Result<std::vector<Entity>>> fetch(Context& cx, std::vector<store::Key> keys)
     }
     done += count;
   }
-  static_cast<void>(cx);
   co_return entities;
 }
 
 /// Deletes everything that a query of an index finds. Returns how many items.
-Op<Result<std::int64_t>> delete_found(Context& cx, store::Index index, std::string partition,
+Op<Result<std::int64_t>> delete_found(store::Index index, std::string partition,
                                       std::string prefix) {
   std::int64_t deleted = 0;
   std::string start;
@@ -111,7 +110,6 @@ Op<Result<std::int64_t>> delete_found(Context& cx, store::Index index, std::stri
     if (!reply.next) co_return deleted;
     start = *reply.next;
   }
-  static_cast<void>(cx);
 }
 
 }  // namespace
@@ -181,7 +179,7 @@ Op<Result<EntityPage>> list_entities(Context& cx, const std::optional<std::strin
     if (!reply.next || static_cast<int>(keys.size()) >= page_size) break;
     start = *reply.next;
   }
-  Result<std::vector<Entity>> entities = co_await fetch(cx, std::move(keys));
+  Result<std::vector<Entity>> entities = co_await fetch(std::move(keys));
   if (!entities) co_return entities.error();
   page.entities = std::move(*entities);
   co_return page;
@@ -222,8 +220,7 @@ Op<Result<std::int64_t>> delete_entity(Context& cx, std::string_view id) {
     if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
     for (const store::ImagePtr& image : reply.images) {
       Result<std::int64_t> records = co_await delete_found(
-          cx, store::Index::kTable, std::string(image->pk()),
-          std::string(schema::kOperationPrefix));
+          store::Index::kTable, std::string(image->pk()), std::string(schema::kOperationPrefix));
       if (!records) co_return records.error();
       deleted += *records;
     }
@@ -231,21 +228,25 @@ Op<Result<std::int64_t>> delete_entity(Context& cx, std::string_view id) {
     start = *reply.next;
   }
   Result<std::int64_t> removed_buckets =
-      co_await delete_found(cx, store::Index::kGsi3, buckets, bucket_prefix);
+      co_await delete_found(store::Index::kGsi3, buckets, bucket_prefix);
   if (!removed_buckets) co_return removed_buckets.error();
   deleted += *removed_buckets;
   store::Key meta = schema::entity_key(cx.ns, id);
   for (std::string_view prefix : {schema::kEntityConfigPrefix, schema::kUsagePrefix}) {
     Result<std::int64_t> removed =
-        co_await delete_found(cx, store::Index::kTable, meta.pk(), std::string(prefix));
+        co_await delete_found(store::Index::kTable, meta.pk(), std::string(prefix));
     if (!removed) co_return removed.error();
     deleted += *removed;
   }
   store::DeleteRequest last(meta, nullptr);
   auto reply = co_await ask(last);
   if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  // A call under way may have made a bucket again while its owner was still there.
+  Result<std::int64_t> late_buckets =
+      co_await delete_found(store::Index::kGsi3, buckets, bucket_prefix);
+  if (!late_buckets) co_return late_buckets.error();
   cx.caches.forget_entity(id);
-  co_return deleted + 1;
+  co_return deleted + *late_buckets + 1;
 }
 
 }  // namespace stint::ops

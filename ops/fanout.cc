@@ -57,8 +57,8 @@ Op<Result<Found>> discover(Context& cx, const Scope& scope) {
     for (const store::ImagePtr& image : reply.images) {
       std::optional<schema::BucketAddress> address = schema::parse_bucket_key(image->pk());
       if (!address) continue;
-      found.push_back(std::make_shared<const BucketNames>(cx.ns, address->entity,
-                                                          address->resource, address->shard));
+      found.push_back(std::make_shared<const BucketNames>(cx.ns, address->entity, address->resource,
+                                                          address->shard));
     }
     if (!reply.next) co_return found;
     start = *reply.next;
@@ -140,9 +140,15 @@ Op<Result<std::int64_t>> stamp_buckets(Context& cx, const Scope& scope, bool dry
   std::set<std::string> seen;
   std::int64_t reached = 0;
   std::int64_t failed = 0;
+  std::optional<Error> first_error;
   for (int pass = 0; pass < kPasses; ++pass) {
     Result<Found> found = co_await discover(cx, scope);
-    if (!found) co_return found.error();
+    if (!found) {
+      co_return Error(found.error().code(),
+                      "the configuration is stored, but its buckets could not be listed; repeat "
+                      "the call (" +
+                          found.error().message() + ")");
+    }
     for (const auto& names : *found) {
       if (!seen.insert(names->key.pk()).second) continue;
       if (dry_run) {
@@ -151,20 +157,21 @@ Op<Result<std::int64_t>> stamp_buckets(Context& cx, const Scope& scope, bool dry
       }
       Result<bool> stamped = co_await stamp_bucket(cx, names);
       bool done = stamped && *stamped;
-      if (!stamped && stamped.error().code() != ErrorCode::kCorrupt) co_return stamped.error();
       if (done) {
         ++reached;
-      } else {
-        ++failed;
+        continue;
       }
+      ++failed;
+      if (!stamped && !first_error) first_error = stamped.error();
     }
     if (dry_run) break;
   }
   if (failed > 0) {
-    co_return Error(ErrorCode::kConflict,
-                    "the configuration is stored, but " + std::to_string(failed) + " of " +
-                        std::to_string(failed + reached) +
-                        " buckets could not be brought up to date; repeat the call");
+    std::string reason = "the configuration is stored, but " + std::to_string(failed) + " of " +
+                         std::to_string(failed + reached) +
+                         " buckets could not be brought up to date; repeat the call";
+    if (!first_error) co_return Error(ErrorCode::kConflict, std::move(reason));
+    co_return Error(first_error->code(), reason + " (" + first_error->message() + ")");
   }
   co_return reached;
 }

@@ -13,8 +13,8 @@ namespace stint::ops {
 /// Stamps parameters and policy on every bucket of the scope that differs from the configuration
 /// in force for it; restores no balance (decision 27). Two passes, so that buckets created
 /// meanwhile are caught. Returns how many were, or with `dry_run` would be, looked at.
-/// Errors: those of the store; `kConflict` when some bucket could not be stamped, after all others
-/// were. May be repeated.
+/// Errors, after all buckets were tried: that of the first bucket which failed, or `kConflict` when
+/// other writers won every attempt. May be repeated.
 Op<Result<std::int64_t>> stamp_buckets(Context& cx, const Scope& scope, bool dry_run);
 
 }  // namespace stint::ops

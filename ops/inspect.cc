@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "model/names.h"
+#include "ops/acquire.h"
 #include "ops/leg.h"
 #include "store/apply.h"
 
@@ -14,13 +15,7 @@ Status validate(std::string_view entity, std::string_view resource,
                 const std::vector<Consume>& need) {
   if (Status s = model::validate_entity_id("entity", entity); !s) return s;
   if (Status s = model::validate_resource(resource); !s) return s;
-  for (const Consume& consume : need) {
-    if (Status s = model::validate_limit_name(consume.limit); !s) return s;
-    if (!consume.amount.in_range() || consume.amount.milli().count() < 0) {
-      return Error::invalid("need." + consume.limit, "", "must be 0 to 9e15 tokens");
-    }
-  }
-  return Status();
+  return validate_amounts("need", need);
 }
 
 /// Reads the present state of a leg: the item, and what configuration is not cached.
@@ -94,8 +89,16 @@ void add_leg(const Leg& leg, const std::vector<Consume>& need, TimePoint now,
 }
 
 LimitExplanation explain_limit(const Leg& leg, const NamedLimit& named, TimePoint now) {
-  LimitExplanation explanation{named.configured->limit(), leg.level(), status_of(leg, named, now),
-                               false, {}, {}, MilliTokens(), {}, {}, false};
+  LimitExplanation explanation{named.configured->limit(),
+                               leg.level(),
+                               status_of(leg, named, now),
+                               false,
+                               {},
+                               {},
+                               MilliTokens(),
+                               {},
+                               {},
+                               false};
   Standing standing(leg, named, now);
   explanation.on_item = named.on_item >= 0;
   if (explanation.on_item) {
@@ -128,11 +131,9 @@ BucketExplanation explain_leg(const Context& cx, const Leg& leg, TimePoint now) 
   if (!leg.exists()) return explanation;
   explanation.item_bytes = leg.view.image->size_bytes();
   // A debit changes numbers of the item but no key: what that costs the table and its indexes.
-  store::ImageBuilder debited(*leg.view.image);
-  debited.set(store::intern("st_n"), schema::last_nonce(*leg.view.image).value_or(0) ^ 1);
-  store::ImagePtr after = debited.build();
-  store::Cost cost = store::write_cost(leg.view.image.get(), after.get(),
-                                       cx.capabilities.index_layout, false);
+  store::ImagePtr after = schema::as_rewritten(*leg.view.image);
+  store::Cost cost =
+      store::write_cost(leg.view.image.get(), after.get(), cx.capabilities.index_layout, false);
   explanation.write_units = cost.write_units;
   explanation.index_write_units = cost.index_write_units;
   if (leg.state.expires_at_s) {

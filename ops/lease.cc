@@ -76,6 +76,7 @@ Op<Status> correct_leg(Context& cx, LeaseLeg& part, std::vector<Delta> deltas) {
 Op<Status> settle(Context& cx, LeaseRecord& lease) {
   Status first_failure;
   for (LeaseLeg& part : lease.legs) {
+    if (part.corrected) continue;
     std::vector<Delta> deltas;
     for (LeaseDebit& debit : part.debits) {
       for (const LeaseRecord::Correction& correction : lease.corrections) {
@@ -84,11 +85,11 @@ Op<Status> settle(Context& cx, LeaseRecord& lease) {
         }
       }
     }
-    if (deltas.empty()) continue;
-    Status done = co_await correct_leg(cx, part, std::move(deltas));
+    Status done;
+    if (!deltas.empty()) done = co_await correct_leg(cx, part, std::move(deltas));
+    part.corrected = done || done.error().code() == ErrorCode::kOutcomeUnknown;
     if (!done && first_failure) first_failure = done;
   }
-  lease.corrections.clear();
   co_return first_failure;
 }
 

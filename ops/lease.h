@@ -9,8 +9,8 @@
 namespace stint::ops {
 
 /// Writes the collected corrections: further debits to the period current now, even into debt;
-/// credits to the period they were taken in. One write per bucket as a rule. What landed is taken
-/// out of `lease.corrections` leg by leg, so that a failure tells how far it came.
+/// credits to the period they were taken in. One write per bucket as a rule. After a failure it may
+/// be called again: buckets that were corrected, or may have been, are left alone.
 /// Errors: those of the store; `kOutcomeUnknown` for a credit that may not have landed (it is
 /// never repeated).
 Op<Status> settle(Context& cx, LeaseRecord& lease);

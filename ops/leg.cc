@@ -73,13 +73,6 @@ Status decode_leg(Context& cx, Leg& leg) {
   return view.layout->decode(*view.image, leg.state);
 }
 
-/// Whether the item says who its owner is; otherwise it was made before the entity was (R24).
-bool has_owner(const store::Image& item) {
-  static const store::AttrId kParent = store::intern("parent_id");
-  static const store::AttrId kGeneration = store::intern("pgen");
-  return item.has(kGeneration) || item.has(kParent);
-}
-
 /// The policy of the configuration, else the entity's own.
 bool cascades_by(const schema::EntityRecord& meta, const std::optional<ResolvedConfig>& config) {
   if (!meta.parent) return false;
@@ -128,43 +121,6 @@ LimitState unused_limit(const schema::ConfiguredLimit& configured, std::int64_t 
   return limit;
 }
 
-/// What the other conditions of a creation rest on: the owner is as it was read (rules W2).
-store::Condition owner_condition(const std::optional<schema::EntityRecord>& meta) {
-  using store::Operand;
-  using store::Term;
-  using store::Test;
-  using store::Value;
-  store::Condition condition;
-  if (!meta) {
-    condition.require(Term{Test::kItemAbsent});
-    return condition;
-  }
-  condition.require(Term{Test::kItemExists});
-  store::AttrId generation = store::intern("pgen");
-  store::AttrId incarnation = store::intern("pinc");
-  store::AttrId created_at = store::intern("created_at");
-  Term same_generation{Test::kEqual, generation,
-                       Operand::literal(Value::number(meta->parent_generation))};
-  if (meta->parent_generation == 0) {
-    condition.require_any({{same_generation}, {Term{Test::kAbsent, generation}}});
-  } else {
-    condition.require(same_generation);
-  }
-  if (!meta->incarnation_digits.empty()) {
-    condition.require(Term{Test::kEqual, incarnation,
-                           Operand::literal(Value::string(meta->incarnation_digits))});
-  } else {
-    condition.require(Term{Test::kAbsent, incarnation});
-    if (meta->created_at.empty()) {
-      condition.require(Term{Test::kAbsent, created_at});
-    } else {
-      condition.require(
-          Term{Test::kEqual, created_at, Operand::literal(Value::string(meta->created_at))});
-    }
-  }
-  return condition;
-}
-
 }  // namespace
 
 Error error_of(const store::ReplyBase& reply) {
@@ -175,7 +131,7 @@ Error error_of(const store::ReplyBase& reply) {
     case store::Outcome::kCorrupt: return Error(ErrorCode::kCorrupt, std::move(reason));
     case store::Outcome::kConflict:
     case store::Outcome::kConditionFailed: return Error(ErrorCode::kConflict, std::move(reason));
-    case store::Outcome::kInvalid:
+    case store::Outcome::kInvalid: return Error::invalid("request", "", std::move(reason));
     case store::Outcome::kUnavailable:
     case store::Outcome::kOk: break;
   }
@@ -184,20 +140,33 @@ Error error_of(const store::ReplyBase& reply) {
 
 namespace {
 
-/// Legs that no operation of this thread uses at the moment.
-std::vector<std::unique_ptr<Leg>>& spare_legs() {
-  static thread_local std::vector<std::unique_ptr<Leg>> legs;
-  return legs;
-}
 constexpr std::size_t kMostSpareLegs = 16;
+
+/// Legs that no operation of this thread uses at the moment.
+class SpareLegs {
+ public:
+  ~SpareLegs() { closed() = true; }
+  /// True once the thread's legs are gone: a lease of static storage may still end after that.
+  static bool& closed() {
+    static thread_local bool is_closed = false;
+    return is_closed;
+  }
+  static std::vector<std::unique_ptr<Leg>>& of_thread() {
+    static thread_local SpareLegs spare;
+    return spare.legs_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Leg>> legs_;
+};
 
 }  // namespace
 
 PooledLeg::PooledLeg(const Context& cx, std::string_view entity, std::string_view resource) {
-  std::vector<std::unique_ptr<Leg>>& spare = spare_legs();
-  if (spare.empty()) {
+  if (SpareLegs::closed() || SpareLegs::of_thread().empty()) {
     leg_.reset(new Leg);
   } else {
+    std::vector<std::unique_ptr<Leg>>& spare = SpareLegs::of_thread();
     leg_ = std::move(spare.back());
     spare.pop_back();
   }
@@ -205,9 +174,9 @@ PooledLeg::PooledLeg(const Context& cx, std::string_view entity, std::string_vie
 }
 
 PooledLeg::~PooledLeg() {
-  if (!leg_) return;
+  if (!leg_ || SpareLegs::closed()) return;
   leg_->clear();
-  std::vector<std::unique_ptr<Leg>>& spare = spare_legs();
+  std::vector<std::unique_ptr<Leg>>& spare = SpareLegs::of_thread();
   if (spare.size() < kMostSpareLegs) spare.push_back(std::move(leg_));
 }
 
@@ -227,8 +196,8 @@ void Leg::clear() {
   named.clear();
   nonce = 0;
   landed = false;
-  plan.limits.clear();
-  plan.seeds.clear();
+  transactions = 0;
+  plan = bucket::Plan();
   update.clear();
 }
 
@@ -241,8 +210,7 @@ void Leg::start(const Context& cx, std::string_view entity, std::string_view res
 bool Leg::cascades() const {
   if (owner_stamp) return owner_stamp->to.cascade;
   if (exists()) {
-    static const store::AttrId kCascade = store::intern("cascade");
-    return view.image->boolean(kCascade).value_or(false) && parent().has_value();
+    return schema::stored_cascade(*view.image) && schema::stored_parent(*view.image).has_value();
   }
   return meta && cascades_by(*meta, view.config);
 }
@@ -250,8 +218,7 @@ bool Leg::cascades() const {
 std::optional<std::string> Leg::parent() const {
   if (owner_stamp) return owner_stamp->to.parent;
   if (exists()) {
-    static const store::AttrId kParent = store::intern("parent_id");
-    std::optional<std::string_view> id = view.image->string(kParent);
+    std::optional<std::string_view> id = schema::stored_parent(*view.image);
     if (!id) return std::nullopt;
     return std::string(*id);
   }
@@ -280,7 +247,7 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
                       now >= view.config->read_at - cx.settings.config_ttl;
   if (!config_known && !leg.config_fresh) reads.config = true;
   if (!view.image) {
-    if (view.layout) {
+    if (view.layout && leg.bucket_read) {
       cx.bucket_vanished = true;
       view.layout.reset();
     }
@@ -290,8 +257,8 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
     reads.config = reads.all_levels = !leg.config_fresh;
     if (!reads.any()) {
       if (view.config->access == AccessPolicy::kBypass) leg.bypass = BypassMode::kRenew;
-      leg.state = leg.config() != nullptr ? unused_bucket(*leg.config(), now)
-                                          : bucket::BucketState();
+      leg.state =
+          leg.config() != nullptr ? unused_bucket(*leg.config(), now) : bucket::BucketState();
       leg.worths.clear();
       for (const LimitState& limit : leg.state.limits) {
         leg.worths.push_back(
@@ -308,7 +275,7 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
     leg.worths.push_back(bucket::evaluate(limit, state.refilled_at, state.shard_count, now));
   }
   // The entity may have been created since: looked up as often as configuration is.
-  reads.meta = reads.config && !leg.meta_read && !has_owner(*view.image);
+  reads.meta = reads.config && !leg.meta_read && !schema::names_owner(*view.image);
   if (!reads.config) {
     compare_with_config(leg);
     compare_with_meta(leg);
@@ -346,6 +313,12 @@ void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed) 
   leg.owner_stamp.reset();
   // Stamping needs configuration read after the image (decision 29).
   leg.config_fresh = false;
+}
+
+void forget_image(Leg& leg) {
+  leg.view.image = store::ImagePtr();
+  leg.bucket_read = false;
+  leg.image_confirmed = false;
 }
 
 Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
@@ -484,9 +457,8 @@ bool is_soft(const Leg& leg, const NamedLimit& named, TimePoint now) {
 
 LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now) {
   Standing standing(leg, named, now);
-  LimitStatus status =
-      bucket::describe(standing.limit(), standing.worth(), standing.refilled_at(),
-                       leg.state.shard_count, now, named.amount);
+  LimitStatus status = bucket::describe(standing.limit(), standing.worth(), standing.refilled_at(),
+                                        leg.state.shard_count, now, named.amount);
   if (named.on_item < 0) {
     status.retry_after =
         bucket::wait_for_unused(standing.limit(), leg.state.shard_count, now, named.amount).wait;
@@ -665,9 +637,9 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
                    leg.owner_stamp.has_value();
   std::optional<bucket::Plan> fast;
   if (!must_lock) fast = bucket::plan_fast(leg.state, leg.worths, demands, options, now);
-  leg.plan = fast ? std::move(*fast)
-                  : bucket::plan_locked(leg.state, leg.worths, demands, leg.stamps, seeds, options,
-                                        now);
+  leg.plan =
+      fast ? std::move(*fast)
+           : bucket::plan_locked(leg.state, leg.worths, demands, leg.stamps, seeds, options, now);
   if (fast && leg.call_limits) {
     for (bucket::LimitWrite& write : leg.plan.limits) {
       if (write.named) write.pin_parameters = true;
@@ -750,7 +722,7 @@ void LegWrite::prepare_creation(TimePoint now) {
   item_condition_ = store::Condition();
   item_condition_.require(store::Term{store::Test::kItemAbsent});
   owner_key_ = schema::entity_key(cx_->ns, leg.names().entity);
-  owner_condition_ = owner_condition(leg.meta);
+  owner_condition_ = schema::same_owner(leg.meta ? &*leg.meta : nullptr);
 }
 
 void LegWrite::append_write(std::vector<store::TransactItem>& items) const {

@@ -57,9 +57,9 @@ class Leg {
   bool absent() const { return !view.image && bucket_read; }
 
   View view;
-  bool bucket_read = false;    // the image, or its absence, was received in this call
+  bool bucket_read = false;      // the image, or its absence, was received in this call
   bool image_confirmed = false;  // ... by a consistent read or a failed write
-  bool config_fresh = false;   // all levels were read in this call, after the image
+  bool config_fresh = false;     // all levels were read in this call, after the image
   bool meta_read = false;
   std::optional<schema::EntityRecord> meta;
   /// Limits given with the call stand in for the stored ones.
@@ -81,6 +81,7 @@ class Leg {
   std::vector<NamedLimit> named;
   std::int64_t nonce = 0;
   bool landed = false;
+  int transactions = 0;  // sent so far
   /// What was written, for the lease; valid once landed.
   bucket::Plan plan;
   /// The prepared update, if the write is one.
@@ -147,6 +148,9 @@ Op<Status> prepare_leg(Context& cx, Leg& leg, TimePoint now);
 
 /// Takes an image that the store just returned (empty: the item is gone) as the leg's knowledge.
 void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed);
+
+/// Forgets the image, where a write changed it without telling how.
+void forget_image(Leg& leg);
 
 /// One limit of the leg as the next write will find it: as stored, restamped or to be seeded.
 class Standing {

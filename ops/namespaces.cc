@@ -54,8 +54,8 @@ Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
     absent.require(store::Term{store::Test::kItemAbsent});
     std::vector<store::TransactItem> items;
     items.emplace_back(store::PutRequest(schema::encode_store_record(fresh), &absent));
-    items.emplace_back(store::PutRequest(
-        schema::encode_version(schema::initial_version_record(now)), &absent));
+    items.emplace_back(
+        store::PutRequest(schema::encode_version(schema::initial_version_record(now)), &absent));
     store::TransactRequest create_records(items, std::string());
     auto created = co_await ask(create_records);
     if (created.outcome == store::Outcome::kOk) co_return fresh;

@@ -96,6 +96,7 @@ class FramePool {
   static void* allocate(std::size_t size) {
     std::size_t slot = slot_of(size);
     if (slot >= kSlots) return ::operator new(size);
+    if (closed()) return ::operator new((slot + 1) * kStep);
     Block*& head = lists().heads[slot];
     if (head == nullptr) return ::operator new((slot + 1) * kStep);
     Block* block = head;
@@ -104,7 +105,7 @@ class FramePool {
   }
   static void release(void* memory, std::size_t size) noexcept {
     std::size_t slot = slot_of(size);
-    if (slot >= kSlots) {
+    if (slot >= kSlots || closed()) {
       ::operator delete(memory);
       return;
     }
@@ -122,11 +123,17 @@ class FramePool {
   struct Lists {
     Block* heads[kSlots] = {};
     ~Lists() {
-      for (Block* head : heads) {
+      closed() = true;
+      for (Block*& head : heads) {
         while (head != nullptr) ::operator delete(std::exchange(head, head->next));
       }
     }
   };
+  /// True once the thread's lists are gone: a lease of static storage may still end after that.
+  static bool& closed() {
+    static thread_local bool is_closed = false;
+    return is_closed;
+  }
   static Lists& lists() {
     static thread_local Lists lists;
     return lists;

@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
-
 namespace stint::ops {
 namespace {
 
@@ -17,14 +15,22 @@ void report_lost(Context& cx, const Leg& leg) {
   cx.report(event);
 }
 
+/// What a lost or landed lock tells about contention (decision 30 a): an rf-lock lost to another
+/// writer says that others move the stamp; a fast write that found it old says that nobody does.
+void note_contention(const Context& cx, Leg& leg, Landing landing) {
+  if (!cx.capabilities.shared_writers) return;
+  leg.view.contended =
+      landing == Landing::kLost && leg.plan.form == bucket::Form::kLocked && leg.exists();
+}
+
 /// What a cancelled transaction says about a leg. The owner's check, which a changed owner fails,
 /// makes the leg forget the owner. `write_at` and `check_at` are positions in the transaction.
-void learn_from(const std::vector<store::CancelReason>& reasons, std::size_t write_at,
-                std::optional<std::size_t> check_at, Leg& leg, TimePoint now) {
-  if (write_at < reasons.size() &&
-      reasons[write_at].outcome == store::Outcome::kConditionFailed) {
+void learn_from(const Context& cx, const std::vector<store::CancelReason>& reasons,
+                std::size_t write_at, std::optional<std::size_t> check_at, Leg& leg,
+                TimePoint now) {
+  if (write_at < reasons.size() && reasons[write_at].outcome == store::Outcome::kConditionFailed) {
     take_image(leg, reasons[write_at].image, now, true);
-    leg.view.contended = true;
+    note_contention(cx, leg, Landing::kLost);
   }
   if (check_at && *check_at < reasons.size() &&
       reasons[*check_at].outcome == store::Outcome::kConditionFailed) {
@@ -42,38 +48,41 @@ void learn_landed(const store::TransactReply& reply, std::size_t write_at, const
   } else if (write.creates()) {
     take_image(leg, write.created(), now, true);
   } else {
-    leg.view.image = store::ImagePtr();
-    leg.bucket_read = false;
+    forget_image(leg);
   }
 }
 
-/// A repetition is built anew at another instant, so its token must differ: what guards against
-/// both landing is the nonce.
-std::string token_of(std::int64_t nonce, TimePoint now) {
-  return std::to_string(nonce) + "-" + std::to_string(to_epoch_ms(now));
+/// A repetition is built anew, so its token must differ: what guards against both landing is the
+/// nonce.
+std::string token_of(Leg& leg) {
+  return std::to_string(leg.nonce) + "-" + std::to_string(leg.transactions++);
 }
 
-}  // namespace
+/// Whether the leg's item was last written by this very write.
+bool bears_nonce(const Leg& leg) {
+  return leg.exists() && schema::last_nonce(*leg.view.image) == leg.nonce;
+}
 
-Result<Landing> landing_of(Leg& leg, const store::ReplyBase& reply, store::ImagePtr image,
-                           TimePoint now) {
+/// What became of a write, given all but an unknown outcome; the leg holds the image that came.
+Result<Landing> landing_of(Context& cx, Leg& leg, const store::ReplyBase& reply) {
+  Landing landing = Landing::kLanded;
   switch (reply.outcome) {
-    case store::Outcome::kOk:
-      take_image(leg, std::move(image), now, true);
-      return Landing::kLanded;
-    case store::Outcome::kConditionFailed: {
-      // A copy of our own write, delivered before this one, has made the condition fail.
-      bool landed = image && schema::last_nonce(*image) == leg.nonce;
-      take_image(leg, std::move(image), now, true);
-      return landed ? Landing::kLanded : Landing::kLost;
-    }
-    case store::Outcome::kConflict: return Landing::kBusy;
+    case store::Outcome::kOk: break;
+    case store::Outcome::kConditionFailed:
+      // A copy of our own write, delivered before this one, may have made the condition fail.
+      landing = bears_nonce(leg) ? Landing::kLanded : Landing::kLost;
+      break;
+    case store::Outcome::kConflict: landing = Landing::kBusy; break;
     default: return error_of(reply);
   }
+  if (landing != Landing::kLanded) report_lost(cx, leg);
+  note_contention(cx, leg, landing);
+  return landing;
 }
 
+/// After an unknown outcome: one consistent read of the leg's item, and whether its last write is
+/// this leg's.
 Op<Result<bool>> look_up(Context& cx, Leg& leg, TimePoint now) {
-  static_cast<void>(cx);
   store::GetRequest request(leg.names().key, store::Consistency::kStrong);
   auto reply = co_await ask(request);
   if (reply.outcome != store::Outcome::kOk) {
@@ -81,51 +90,51 @@ Op<Result<bool>> look_up(Context& cx, Leg& leg, TimePoint now) {
                     "a write was sent, its reply was lost, and it cannot be looked up");
   }
   take_image(leg, reply.image, now, true);
-  co_return reply.image && schema::last_nonce(*reply.image) == leg.nonce;
+  bool found = bears_nonce(leg);
+  if (!found) report_lost(cx, leg);
+  co_return found;
+}
+
+/// What became of a single write. A debit that is not found after an unknown outcome is sent
+/// again; a credit is not, since it may still be under way.
+Op<Result<Landing>> conclude(Context& cx, Leg& leg, store::ReplyBase reply, TimePoint now,
+                             bool is_credit) {
+  if (reply.outcome != store::Outcome::kUnknown) co_return landing_of(cx, leg, reply);
+  Result<bool> found = co_await look_up(cx, leg, now);
+  if (!found) co_return found.error();
+  if (*found) co_return Landing::kLanded;
+  co_return is_credit ? Landing::kUnknown : Landing::kLost;
+}
+
+}  // namespace
+
+Op<Result<Landing>> conclude_update(Context& cx, Leg& leg, store::WriteReply reply, TimePoint now,
+                                    bool is_credit) {
+  bool told =
+      reply.outcome == store::Outcome::kOk || reply.outcome == store::Outcome::kConditionFailed;
+  if (told) take_image(leg, std::move(reply.image), now, true);
+  Result<Landing> landing = co_await conclude(cx, leg, std::move(reply), now, is_credit);
+  co_return landing;
 }
 
 Op<Result<Landing>> send_write(Context& cx, LegWrite& write, TimePoint now, bool is_credit) {
   Leg& leg = write.leg();
-  store::Outcome outcome = store::Outcome::kOk;
-  Result<Landing> landing = Landing::kLost;
-  if (write.creates()) {
-    std::vector<store::TransactItem> items;
-    write.append_write(items);
-    write.append_check(items);
-    store::TransactRequest request(items, token_of(leg.nonce, now));
-    auto reply = co_await ask(request);
-    outcome = reply.outcome;
-    if (outcome == store::Outcome::kOk) {
-      learn_landed(reply, 0, write, now);
-      landing = Landing::kLanded;
-    } else if (outcome == store::Outcome::kConditionFailed) {
-      learn_from(reply.reasons, 0, 1, leg, now);
-      landing = leg.exists() && schema::last_nonce(*leg.view.image) == leg.nonce
-                    ? Landing::kLanded
-                    : Landing::kLost;
-    } else if (outcome == store::Outcome::kConflict) {
-      landing = Landing::kBusy;
-    } else if (outcome != store::Outcome::kUnknown) {
-      landing = error_of(reply);
-    }
-  } else {
+  if (!write.creates()) {
     store::UpdateRequest request = write.update();
     auto reply = co_await ask(request);
-    outcome = reply.outcome;
-    if (outcome != store::Outcome::kUnknown) {
-      landing = landing_of(leg, reply, std::move(reply.image), now);
-    }
+    Result<Landing> landing = co_await conclude_update(cx, leg, std::move(reply), now, is_credit);
+    co_return landing;
   }
-  if (outcome == store::Outcome::kUnknown) {
-    Result<bool> found = co_await look_up(cx, leg, now);
-    if (!found) co_return found.error();
-    if (*found) {
-      landing = Landing::kLanded;
-    } else {
-      landing = is_credit ? Landing::kUnknown : Landing::kLost;
-    }
+  std::vector<store::TransactItem> items;
+  write.append_write(items);
+  write.append_check(items);
+  store::TransactRequest request(items, token_of(leg));
+  auto reply = co_await ask(request);
+  if (reply.outcome == store::Outcome::kOk) learn_landed(reply, 0, write, now);
+  if (reply.outcome == store::Outcome::kConditionFailed) {
+    learn_from(cx, reply.reasons, 0, 1, leg, now);
   }
-  if (landing && (*landing == Landing::kLost || *landing == Landing::kBusy)) report_lost(cx, leg);
+  Result<Landing> landing = co_await conclude(cx, leg, std::move(reply), now, is_credit);
   co_return landing;
 }
 
@@ -139,30 +148,20 @@ Op<Result<Landing>> send_together(Context& cx, LegWrite& first, LegWrite& second
   first.append_check(items);
   if (second.creates()) second_check = items.size();
   second.append_check(items);
-  store::TransactRequest request(items, token_of(first.leg().nonce, now));
+  store::TransactRequest request(items, token_of(first.leg()));
   auto reply = co_await ask(request);
-  switch (reply.outcome) {
-    case store::Outcome::kOk:
-      learn_landed(reply, 0, first, now);
-      learn_landed(reply, 1, second, now);
-      co_return Landing::kLanded;
-    case store::Outcome::kConditionFailed: {
-      learn_from(reply.reasons, 0, first_check, first.leg(), now);
-      learn_from(reply.reasons, 1, second_check, second.leg(), now);
-      report_lost(cx, first.leg());
-      co_return Landing::kLost;
-    }
-    case store::Outcome::kConflict: report_lost(cx, first.leg()); co_return Landing::kBusy;
-    case store::Outcome::kUnknown: {
-      // Both carry their nonce or neither does: one of them tells.
-      Result<bool> found = co_await look_up(cx, first.leg(), now);
-      if (!found) co_return found.error();
-      second.leg().view.image = store::ImagePtr();
-      second.leg().bucket_read = false;
-      co_return *found ? Landing::kLanded : Landing::kLost;
-    }
-    default: co_return error_of(reply);
+  if (reply.outcome == store::Outcome::kOk) {
+    learn_landed(reply, 0, first, now);
+    learn_landed(reply, 1, second, now);
   }
+  if (reply.outcome == store::Outcome::kConditionFailed) {
+    learn_from(cx, reply.reasons, 0, first_check, first.leg(), now);
+    learn_from(cx, reply.reasons, 1, second_check, second.leg(), now);
+  }
+  // Both carry their nonce or neither does, so the first one tells for both.
+  if (reply.outcome == store::Outcome::kUnknown) forget_image(second.leg());
+  Result<Landing> landing = co_await conclude(cx, first.leg(), std::move(reply), now, false);
+  co_return landing;
 }
 
 }  // namespace stint::ops

@@ -16,10 +16,10 @@ enum class Landing : std::uint8_t {
   kUnknown,  ///< A credit of which nobody can tell; never repeated.
 };
 
-/// What an outcome means for a leg, given the image that came with it. Errors: those of the store.
-/// Precondition: the outcome is not `kUnknown`.
-Result<Landing> landing_of(Leg& leg, const store::ReplyBase& reply, store::ImagePtr image,
-                           TimePoint now);
+/// What became of an update that was sent, given its reply: takes the image into the leg, and after
+/// an unknown outcome looks the write up by its nonce. Errors: those of the store.
+Op<Result<Landing>> conclude_update(Context& cx, Leg& leg, store::WriteReply reply, TimePoint now,
+                                    bool is_credit);
 
 /// Sends a single write (an update, or a creation with its check as a transaction).
 /// A write of unknown outcome is looked up by its nonce with one consistent read; `is_credit`:
@@ -28,10 +28,6 @@ Op<Result<Landing>> send_write(Context& cx, LegWrite& write, TimePoint now, bool
 
 /// Sends the writes of two legs as one transaction. Both landed, or neither.
 Op<Result<Landing>> send_together(Context& cx, LegWrite& first, LegWrite& second, TimePoint now);
-
-/// After an unknown outcome: one consistent read of the leg's item, and whether its last write is
-/// this leg's.
-Op<Result<bool>> look_up(Context& cx, Leg& leg, TimePoint now);
 
 }  // namespace stint::ops
 

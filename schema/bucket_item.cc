@@ -19,9 +19,9 @@ using store::Test;
 using store::ValueType;
 
 constexpr std::string_view kNone = "-";  // "explicitly none", against an item default
-constexpr std::string_view kFieldNames[kFieldCount] = {"tk", "cp", "ra",  "rp",  "tc",
+constexpr std::string_view kFieldNames[kFieldCount] = {"tk",    "cp",     "ra", "rp",  "tc",
                                                        "sched", "rsched", "ws", "rsa", "wa",
-                                                       "wtc", "gc", "tu", "rn", "soft"};
+                                                       "wtc",   "gc",     "tu", "rn",  "soft"};
 
 /// Item-level attributes of a bucket. `st_n` and `st_r` are stint's own (decision 22): the nonce of
 /// the last write, and what the last refill left below a milli-token.
@@ -178,8 +178,8 @@ enum Code : std::uint32_t {
   kTermItemExists,
   kTermPresent,
   kTermAbsent,
-  kTermNumber,                    // + store::Test
-  kTermText = kTermNumber + 16,   // equality with a string parameter
+  kTermNumber,                   // + store::Test
+  kTermText = kTermNumber + 16,  // equality with a string parameter
   kActionSetNumber,
   kActionSetText,
   kActionSetTrue,
@@ -219,9 +219,7 @@ class Emitter {
 
   void item_exists() { put(word(kTermItemExists, kClause, AttrId{})); }
   void absent(AttrId attr, Link link = kClause) { put(word(kTermAbsent, link, attr)); }
-  void present(AttrId attr, Link link = kClause) {
-    put(word(kTermPresent, link, attr));
-  }
+  void present(AttrId attr, Link link = kClause) { put(word(kTermPresent, link, attr)); }
   void number(Test test, AttrId attr, std::int64_t value, Link link = kClause) {
     put(word(kTermNumber + static_cast<std::uint32_t>(test), link, attr));
     numbers_[number_count_++] = value;
@@ -379,6 +377,10 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
     std::optional<LimitAttribute> parsed = parse_limit_attribute(store::name_of(entry.id()));
     if (!parsed || parsed->field != Field::kCapacity) continue;
     if (item.has(field_attr(parsed->limit, Field::kBalance))) limit_names.push_back(parsed->limit);
+  }
+  if (store::names_running_out()) {
+    return Error(ErrorCode::kUnavailable,
+                 "this process has met too many distinct limit names; restart it");
   }
   std::sort(limit_names.begin(), limit_names.end());
   int visible = 0;
@@ -582,8 +584,8 @@ Status BucketLayout::decode(const store::Image& item, bucket::BucketState& state
     if (limit.base.refill < 0 || limit.base.refill > kMost) wrong = "refill out of range";
     if (limit.base.period.count() < 1) wrong = "period out of range";
     if (limit.window_start && !sane(*limit.window_start)) wrong = "window start out of range";
-    if (!wrong.empty()) return corrupt(item, "limit " + std::string(limit.name) + ": " +
-                                                 std::string(wrong));
+    if (!wrong.empty())
+      return corrupt(item, "limit " + std::string(limit.name) + ": " + std::string(wrong));
     if (limit.reserved) continue;
     if (limit.base.refill == 0 && limit.window_length.count() > 0) {
       limit.kind = LimitKind::kSession;
@@ -624,6 +626,24 @@ std::shared_ptr<const store::UpdateProgram> BucketLayout::program(
   return program;
 }
 
+bool names_owner(const store::Image& item) {
+  return item.has(names().parent_generation) || item.has(names().parent_id);
+}
+
+bool stored_cascade(const store::Image& item) {
+  return item.boolean(names().cascade).value_or(false);
+}
+
+std::optional<std::string_view> stored_parent(const store::Image& item) {
+  return item.string(names().parent_id);
+}
+
+store::ImagePtr as_rewritten(const store::Image& item) {
+  store::ImageBuilder rewritten(item);
+  rewritten.set(names().nonce, last_nonce(item).value_or(0) ^ 1);
+  return rewritten.build();
+}
+
 BucketOwner decode_owner(const store::Image& item) {
   const Names& n = names();
   BucketOwner owner;
@@ -650,8 +670,8 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   item.set(store::index_pk(3), entity_partition(bucket.ns, owner.entity));
   item.set(store::index_sk(3), std::string(kBucketPrefix) + owner.resource + "#" + shard);
   item.set(store::index_pk(4), namespace_partition(bucket.ns));
-  item.set(store::index_sk(4), std::string(kBucketPrefix) + owner.entity + "#" + owner.resource +
-                                   "#" + shard);
+  item.set(store::index_sk(4),
+           std::string(kBucketPrefix) + owner.entity + "#" + owner.resource + "#" + shard);
   item.set(n.entity_id, owner.entity);
   item.set(n.resource, owner.resource);
   item.set(n.cascade, owner.cascade);
@@ -696,7 +716,8 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
     set_schedule(Field::kLevels, limit.configured->levels_text(), default_levels);
     set_schedule(Field::kResets, limit.configured->resets_text(), default_resets);
     if (state.levels != nullptr || state.resets != nullptr) {
-      if (limit.configured->limit().zone() != "UTC") item.set(n.zone, limit.configured->limit().zone());
+      if (limit.configured->limit().zone() != "UTC")
+        item.set(n.zone, limit.configured->limit().zone());
     }
     if (limit.soft_until) set(Field::kSoft, to_epoch_ms(*limit.soft_until));
     if (std::optional<TimePoint> next = bucket::next_boundary(state, now)) ends_at(*next);
@@ -826,9 +847,8 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
     // Schedules are pinned as texts: what the item says, not what it means.
     for (std::size_t i = 0; i < state.limits.size(); ++i) {
       if (state.limits[i].reserved) continue;
-      layout.emit_schedule_pins(i, [&](AttrId id, std::optional<std::string_view> text) {
-        out.pin_text(id, text);
-      });
+      layout.emit_schedule_pins(
+          i, [&](AttrId id, std::optional<std::string_view> text) { out.pin_text(id, text); });
     }
   }
   for (const bucket::Seed& seed : plan.seeds) {
@@ -915,8 +935,8 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
         out.set(attr(Field::kWindowApplied), plan.now);
       }
     }
-    TimePoint soft_until = i < extras.seed_soft_until.size() ? extras.seed_soft_until[i]
-                                                             : TimePoint{};
+    TimePoint soft_until =
+        i < extras.seed_soft_until.size() ? extras.seed_soft_until[i] : TimePoint{};
     if (to_epoch_ms(soft_until) != 0) out.set(attr(Field::kSoft), soft_until);
   }
   for (std::size_t limit : extras.removed_limits) {
@@ -927,8 +947,8 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
   }
   for (const bucket::LimitWrite& write : plan.limits) {
     if (write.stamp == nullptr) continue;
-    scheduled_change = scheduled_change || write.stamp->levels != nullptr ||
-                       write.stamp->resets != nullptr;
+    scheduled_change =
+        scheduled_change || write.stamp->levels != nullptr || write.stamp->resets != nullptr;
   }
   if (scheduled_change && extras.config->zone != layout.zone() && !extras.config->zone.empty()) {
     out.set(n.zone, extras.config->zone);
@@ -944,7 +964,8 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
     if (to.parent_generation) out.set(n.parent_generation, *to.parent_generation);
     if (to.incarnation) out.set(n.incarnation, *to.incarnation);
   }
-  if (extras.policy == WriteExtras::Policy::kDisable && !state.disabled) out.set_bool(n.disabled, true);
+  if (extras.policy == WriteExtras::Policy::kDisable && !state.disabled)
+    out.set_bool(n.disabled, true);
   if (extras.policy == WriteExtras::Policy::kEnable && state.disabled) out.remove(n.disabled);
   if (extras.bypass_until) {
     if (to_epoch_ms(*extras.bypass_until) == 0) {
@@ -961,13 +982,12 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
     std::vector<RemainderEntry> entries;
     bool any = false;
     for (const bucket::LimitWrite& write : plan.limits) {
-      const LimitState& after =
-          write.stamp != nullptr ? *write.stamp : state.limits[write.limit];
+      const LimitState& after = write.stamp != nullptr ? *write.stamp : state.limits[write.limit];
       if (!drips(after) || removed(write.limit)) continue;
       std::int64_t remainder = plan.remainders[write.limit];
       any = any || remainder != 0;
-      entries.push_back({state.limits[write.limit].name, remainder,
-                         period_at(after, plan.refilled_at)});
+      entries.push_back(
+          {state.limits[write.limit].name, remainder, period_at(after, plan.refilled_at)});
     }
     for (const bucket::Seed& seed : plan.seeds) {
       if (drips(*seed.configured)) entries.push_back({seed.configured->name, 0, Millis(0)});
@@ -991,10 +1011,10 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
   finish(out.word_count(), out.number_count(), layout);
 }
 
-void BucketWrite::assign_bypass(
-    const BucketLayout& layout, const bucket::BucketState& state,
-    const std::vector<std::pair<std::size_t, std::int64_t>>& counted, std::int64_t nonce,
-    TimePoint now, std::optional<TimePoint> renewed_until) {
+void BucketWrite::assign_bypass(const BucketLayout& layout, const bucket::BucketState& state,
+                                const std::vector<std::pair<std::size_t, std::int64_t>>& counted,
+                                std::int64_t nonce, TimePoint now,
+                                std::optional<TimePoint> renewed_until) {
   const Names& n = names();
   Emitter out(words_, numbers_, strings_);
   out.item_exists();

@@ -24,21 +24,21 @@ namespace stint::schema {
 
 /// Fields of one limit on a bucket item, `b_{limit}_{field}`.
 enum class Field : std::uint8_t {
-  kBalance,          // tk
-  kCapacity,         // cp
-  kRefill,           // ra
-  kPeriod,           // rp
-  kConsumed,         // tc
-  kLevels,           // sched
-  kResets,           // rsched
-  kWindowStart,      // ws
-  kWindowLength,     // rsa
-  kWindowApplied,    // wa
-  kFanoutConsumed,   // wtc
-  kGrantCount,       // gc
-  kTopUp,            // tu
-  kResetsTaken,      // rn
-  kSoft,             // soft
+  kBalance,         // tk
+  kCapacity,        // cp
+  kRefill,          // ra
+  kPeriod,          // rp
+  kConsumed,        // tc
+  kLevels,          // sched
+  kResets,          // rsched
+  kWindowStart,     // ws
+  kWindowLength,    // rsa
+  kWindowApplied,   // wa
+  kFanoutConsumed,  // wtc
+  kGrantCount,      // gc
+  kTopUp,           // tu
+  kResetsTaken,     // rn
+  kSoft,            // soft
 };
 inline constexpr int kFieldCount = 15;
 
@@ -114,9 +114,9 @@ class BucketLayout {
   };
   struct Slot {
     std::uint32_t id_and_type;
-    std::uint8_t role;       // what the attribute is; see bucket_item.cc
-    std::int16_t limit;      // index of the limit whose field it is
-    std::string text;        // where the text is part of the shape
+    std::uint8_t role;   // what the attribute is; see bucket_item.cc
+    std::int16_t limit;  // index of the limit whose field it is
+    std::string text;    // where the text is part of the shape
   };
   struct Prepared;
 
@@ -129,6 +129,14 @@ class BucketLayout {
   bool has_remainders_ = false;
   mutable std::atomic<Prepared*> prepared_{nullptr};
 };
+
+/// Whether the item says who its owner is; otherwise it was made before the entity was (R24).
+bool names_owner(const store::Image& item);
+/// Whether debits of the item go on to its parent, if it has one.
+bool stored_cascade(const store::Image& item);
+std::optional<std::string_view> stored_parent(const store::Image& item);
+/// The item as any write that changes no key would leave it, to reckon what one costs.
+store::ImagePtr as_rewritten(const store::Image& item);
 
 /// Who owns a bucket, read from the item.
 BucketOwner decode_owner(const store::Image& item);
@@ -195,7 +203,8 @@ struct WriteExtras {
   std::vector<std::size_t> removed_limits;
 };
 
-/// One prepared write with its parameters. Keep it, and the key, until the reply is there. Reusable.
+/// One prepared write with its parameters. Keep it, and the key, until the reply is there.
+/// Reusable.
 class BucketWrite {
  public:
   store::UpdateRequest request(const store::Key& key) const {
@@ -207,7 +216,7 @@ class BucketWrite {
 
   /// Fills in a plan for an item of that layout and state.
   void assign(const bucket::Plan& plan, const BucketLayout& layout,
-                const bucket::BucketState& state, const WriteExtras& extras);
+              const bucket::BucketState& state, const WriteExtras& extras);
   /// Bypass shape (W1): consumption is counted, balances stay. `counted` per limit of the state.
   /// `renewed_until`: set or extend the stamp by configuration just read; it must still be as read.
   void assign_bypass(const BucketLayout& layout, const bucket::BucketState& state,
@@ -228,7 +237,8 @@ class BucketWrite {
   void finish(std::size_t word_count, std::size_t number_count, const BucketLayout& layout);
 
   std::shared_ptr<const store::UpdateProgram> program_;
-  // Of a fixed size once used, with the counts beside them: the writes of a plan are many and small.
+  // Of a fixed size once used, with the counts beside them: the writes of a plan are many and
+  // small.
   std::vector<std::uint32_t> words_;
   std::vector<std::int64_t> numbers_;
   std::vector<std::string> strings_;

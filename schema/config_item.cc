@@ -305,11 +305,35 @@ store::ImagePtr encode_config(std::string_view ns, const Scope& scope, const Con
 
 Result<std::shared_ptr<const ConfigRecord>> compile_limits(const std::vector<Limit>& limits,
                                                            ResetRule rule) {
+  if (store::names_running_out()) {
+    return Error(ErrorCode::kUnavailable,
+                 "this process has met too many distinct limit names; restart it");
+  }
   LimitList list(limits);
   if (list.error()) return *list.error();
   Result<std::shared_ptr<ConfigRecord>> config = compile_valid(limits, rule);
   if (!config) return config.error();
   return std::shared_ptr<const ConfigRecord>(*std::move(config));
+}
+
+store::Condition same_policies(const store::Image* item) {
+  store::Condition condition;
+  if (item == nullptr) {
+    condition.require(store::Term{store::Test::kItemAbsent});
+    return condition;
+  }
+  condition.require(store::Term{store::Test::kItemExists});
+  for (std::string_view name : {"disabled", "cascade", "on_unavailable", "audit_retention_days"}) {
+    store::AttrId attribute = store::intern(name);
+    std::optional<store::Value> value = item->value(attribute);
+    if (value) {
+      condition.require(
+          store::Term{store::Test::kEqual, attribute, store::Operand::literal(std::move(*value))});
+    } else {
+      condition.require(store::Term{store::Test::kAbsent, attribute});
+    }
+  }
+  return condition;
 }
 
 }  // namespace stint::schema

@@ -14,6 +14,7 @@
 #include "stint/config.h"
 #include "stint/limit.h"
 #include "stint/result.h"
+#include "store/expression.h"
 #include "store/image.h"
 #include "store/value.h"
 
@@ -78,6 +79,10 @@ Result<std::shared_ptr<const ConfigRecord>> decode_config(const store::Image& it
 /// read comes out as it was, but for session limits in the form of old writers, which move to the
 /// present one (rules 1.4).
 store::ImagePtr encode_config(std::string_view ns, const Scope& scope, const ConfigRecord& config);
+
+/// Holds while the item of a scope is there as read (null: absent) and its policies are what they
+/// were: those survive a change of limits, so a change of them in between must not be lost.
+store::Condition same_policies(const store::Image* item);
 
 /// Compiles limits given with a call or read from a manifest into a record of the same form.
 /// Errors: `kInvalidArgument` as of `LimitList`, or for an unknown zone.

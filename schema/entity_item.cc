@@ -102,4 +102,40 @@ Result<TimePoint> parse_iso_seconds(std::string_view text) {
                    std::chrono::minutes(minute) + std::chrono::seconds(second));
 }
 
+store::Condition same_owner(const EntityRecord* entity) {
+  using store::Operand;
+  using store::Term;
+  using store::Test;
+  using store::Value;
+  store::Condition condition;
+  if (entity == nullptr) {
+    condition.require(Term{Test::kItemAbsent});
+    return condition;
+  }
+  condition.require(Term{Test::kItemExists});
+  store::AttrId generation = store::intern("pgen");
+  store::AttrId incarnation = store::intern("pinc");
+  store::AttrId created_at = store::intern("created_at");
+  Term same_generation{Test::kEqual, generation,
+                       Operand::literal(Value::number(entity->parent_generation))};
+  if (entity->parent_generation == 0) {
+    condition.require_any({{same_generation}, {Term{Test::kAbsent, generation}}});
+  } else {
+    condition.require(same_generation);
+  }
+  if (!entity->incarnation_digits.empty()) {
+    condition.require(Term{Test::kEqual, incarnation,
+                           Operand::literal(Value::string(entity->incarnation_digits))});
+  } else {
+    condition.require(Term{Test::kAbsent, incarnation});
+    if (entity->created_at.empty()) {
+      condition.require(Term{Test::kAbsent, created_at});
+    } else {
+      condition.require(
+          Term{Test::kEqual, created_at, Operand::literal(Value::string(entity->created_at))});
+    }
+  }
+  return condition;
+}
+
 }  // namespace stint::schema

@@ -10,6 +10,7 @@
 
 #include "stint/result.h"
 #include "stint/time.h"
+#include "store/expression.h"
 #include "store/image.h"
 #include "store/value.h"
 
@@ -35,6 +36,10 @@ struct EntityRecord {
 /// Errors: `kCorrupt`.
 Result<EntityRecord> decode_entity(const store::Image& item);
 store::ImagePtr encode_entity(std::string_view ns, const EntityRecord& entity);
+
+/// Holds while the owner of a bucket is as it was read (null: absent), so that no bucket is created
+/// with the stamp of a former life or parent (rules W2).
+store::Condition same_owner(const EntityRecord* entity);
 
 /// "2026-11-30T19:49:05Z".
 std::string iso_seconds(TimePoint at);

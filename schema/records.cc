@@ -478,4 +478,53 @@ store::ImagePtr encode_provisioner_pending(std::string_view ns, const Provisione
   return item.build();
 }
 
+namespace {
+
+/// Registries are made by their first entry, so every entry brings the keys of the index along.
+void set_index_keys(std::string_view ns, const store::Key& key, store::UpdateProgram& program) {
+  auto set = [&](store::AttrId attribute, const std::string& text) {
+    program.actions.push_back(store::Action{store::Change::kSetIfAbsent, attribute,
+                                            store::Operand::literal(store::Value::string(text))});
+  };
+  set(store::index_pk(4), namespace_partition(ns));
+  set(store::index_sk(4), key.pk());
+}
+
+}  // namespace
+
+store::UpdateProgram count_in_registry(std::string_view ns, std::string_view resource,
+                                       std::int64_t by) {
+  store::UpdateProgram program;
+  program.actions.push_back(store::Action{store::Change::kAdd, store::intern(resource),
+                                          store::Operand::literal(store::Value::number(by))});
+  set_index_keys(ns, entity_config_registry_key(ns), program);
+  return program;
+}
+
+store::UpdateProgram drop_empty_counter(std::string_view resource) {
+  store::AttrId counter = store::intern(resource);
+  store::UpdateProgram program;
+  program.condition.require(store::Term{store::Test::kLessOrEqual, counter,
+                                        store::Operand::literal(store::Value::number(0))});
+  program.actions.push_back(store::Action{store::Change::kRemove, counter});
+  return program;
+}
+
+store::UpdateProgram list_resource(std::string_view ns, std::string_view resource) {
+  store::UpdateProgram program;
+  program.actions.push_back(
+      store::Action{store::Change::kAdd, store::intern("resources"),
+                    store::Operand::literal(store::Value::string_set({std::string(resource)}))});
+  set_index_keys(ns, resource_registry_key(ns), program);
+  return program;
+}
+
+store::UpdateProgram unlist_resource(std::string_view resource) {
+  store::UpdateProgram program;
+  program.actions.push_back(
+      store::Action{store::Change::kRemoveFromSet, store::intern("resources"),
+                    store::Operand::literal(store::Value::string_set({std::string(resource)}))});
+  return program;
+}
+
 }  // namespace stint::schema

@@ -17,6 +17,7 @@
 #include "stint/result.h"
 #include "stint/time.h"
 #include "store/engine.h"
+#include "store/expression.h"
 #include "store/image.h"
 #include "store/value.h"
 
@@ -184,6 +185,15 @@ struct ProvisionerPending {
 };
 Result<ProvisionerPending> decode_provisioner_pending(const store::Image& item);
 store::ImagePtr encode_provisioner_pending(std::string_view ns, const ProvisionerPending& pending);
+
+/// Counts an entity-level configuration item in (+1) or out (-1) under the name of its resource.
+store::UpdateProgram count_in_registry(std::string_view ns, std::string_view resource,
+                                       std::int64_t by);
+/// Removes a counter that has come down to nothing.
+store::UpdateProgram drop_empty_counter(std::string_view resource);
+/// Adds a resource to, or takes it from, the registry of resources with limits of their own.
+store::UpdateProgram list_resource(std::string_view ns, std::string_view resource);
+store::UpdateProgram unlist_resource(std::string_view resource);
 
 }  // namespace stint::schema
 

@@ -93,11 +93,9 @@ AttrId intern(std::string_view name) {
   return intern_raw(name);
 }
 
-std::optional<AttrId> find_interned(std::string_view name) {
-  seed_key_names();
-  const Record* record = probe(hash_bytes(name), name).load(std::memory_order_acquire);
-  if (!record || record->name != name) return std::nullopt;
-  return record->id;
+bool names_running_out() {
+  constexpr std::uint32_t kReserve = kMaxNames / 16;
+  return next_id.load(std::memory_order_relaxed) >= kMaxNames - kReserve;
 }
 
 std::string_view name_of(AttrId id) {

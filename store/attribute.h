@@ -19,8 +19,9 @@ constexpr std::uint32_t index_of(AttrId id) { return static_cast<std::uint32_t>(
 /// Precondition: 1 to 255 bytes, DynamoDB's bound for keys (names here are far shorter).
 AttrId intern(std::string_view name);
 
-/// The id of a name seen before. Use for names that come from requests.
-std::optional<AttrId> find_interned(std::string_view name);
+/// Whether so many names are known that new ones must be refused where they enter: `intern` ends
+/// the process when its table is full, long after this has become true.
+bool names_running_out();
 
 /// The name of an id. The view is valid for the life of the process.
 std::string_view name_of(AttrId id);

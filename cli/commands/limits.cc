@@ -165,7 +165,7 @@ Result<int> run_set(const SetArguments& arguments, Globals& globals) {
   bool nothing_yet = !store && store.error().code() == ErrorCode::kNotFound;
   if (nothing_yet) store = open_memory();
   if (!store) return store.error();
-  ResetRule rule = store->handle()->record.reset_rule;
+  ResetRule rule = store->reset_rule();
   Limiter limiter = globals.make_limiter(*std::move(store));
   Result<LimitsChange> change = limiter.set_limits(*scope, list, options);
   if (!change) return change.error();

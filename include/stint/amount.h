@@ -42,9 +42,9 @@ class MilliTokens {
   std::int64_t count_ = 0;
 };
 
-/// No amount, balance or capacity exceeds this many whole tokens (decision 11).
+/// No amount, balance or capacity exceeds this many whole tokens.
 inline constexpr std::int64_t kMaxTokens = 9'000'000'000'000'000;
-/// Configured amounts are at most this many whole tokens (rules 3.9).
+/// Configured amounts are at most this many whole tokens.
 inline constexpr std::int64_t kMaxConfiguredTokens = 1'000'000'000'000'000;
 
 /// What a call asks for: made from a whole number (tokens), `Tokens` or `MilliTokens`.

@@ -19,13 +19,15 @@ struct ScopeConfig {
   std::optional<OnUnavailable> on_unavailable;
 };
 
+/// What else `set_limits` changes. What is absent keeps what is stored.
 struct SetLimitsOptions {
   /// Reports what would change, changes nothing.
   bool dry_run = false;
-  /// Only at the system level; absent removes a stored one.
+  /// Only at the system level.
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
-  /// Not at the system level. Absent keeps what is stored.
+  /// Not at the system level.
   std::optional<AccessPolicy> access = std::nullopt;
+  /// Not at the system level. Whether debits reach the parent, over what the entity itself says.
   std::optional<bool> cascade = std::nullopt;
 };
 
@@ -33,10 +35,12 @@ struct SetLimitsOptions {
 struct LimitsChange {
   ScopeConfig before;
   ScopeConfig after;
-  /// Buckets brought up to date at once (entity levels); others follow when next refilled.
+  /// Buckets looked at by the call and now as configured; others follow when next refilled. With
+  /// `dry_run` how many it would look at.
   std::int64_t buckets = 0;
 };
 
+/// The limits that apply somewhere, and the one level that they all come from.
 struct ResolvedLimits {
   std::vector<Limit> limits;
   ConfigLevel level = ConfigLevel::kNone;

@@ -42,7 +42,7 @@ struct LimitStatus {
   Millis refill_period{1000};
   /// This limit refused the request.
   bool exceeded = false;
-  /// No state of this limit could ever grant the request (decision 5): do not retry.
+  /// No state of this limit could ever grant the request: do not retry.
   bool never_fits = false;
   /// How long until the request fits if nobody competes; zero when it fits now, absent when it
   /// never fits or no reset is in reach.
@@ -72,7 +72,7 @@ class LeaseState;
 /// ended before its `Limiter` is destroyed.
 ///
 /// The debit was written when the request was admitted. Corrections are collected and written once
-/// by `settle()`: one write per bucket, two for a credit that no longer fits (decision 19).
+/// by `settle()`: one write per bucket, two for a credit that no longer fits.
 /// Destroyed unsettled it settles itself, or rolls back while an exception unwinds; trouble
 /// is then reported to the limiter's observer.
 class STINT_EXPORT Lease {
@@ -92,13 +92,18 @@ class STINT_EXPORT Lease {
   /// Takes `amount` more if the balance this lease last saw allows it. Returns whether it did.
   Result<bool> consume(std::string_view limit, Amount amount);
 
-  /// Writes the collected corrections, once. Errors: those of the store; the debits and
-  /// corrections that did land stay counted. A lease that has ended answers `kInvalidArgument`.
+  /// Writes the collected corrections, bucket by bucket, and ends the lease. Errors: those of the
+  /// store, `kConflict`; `kInvalidArgument` when the lease has ended. The debits and the
+  /// corrections that did land stay counted. After an error the lease stays open as long as there
+  /// is something to try again: then the call may be repeated, and the destructor does. What
+  /// landed, and what may have landed (`kOutcomeUnknown`), is never written twice.
   Status settle();
-  /// Gives back everything that was taken and drops collected corrections. Ends the lease.
+  /// Gives back everything that was taken, drops collected corrections and ends the lease, even if
+  /// it fails. What belongs to a period that is over reaches no balance. Errors as `settle`.
   Status roll_back();
 
-  /// What the lease holds of a limit, collected corrections included; zero if undeclared.
+  /// What the lease holds of a limit, collected corrections included; zero if undeclared, and
+  /// after a `roll_back` that succeeded.
   MilliTokens consumed(std::string_view limit) const;
   /// The store failed and `OnUnavailable::kAllow` let the request pass: nothing is counted.
   bool degraded() const;
@@ -121,8 +126,8 @@ enum class Outcome {
 /// The result of an acquire. A value, never an error: true means go ahead.
 class STINT_EXPORT Decision {
  public:
-  Decision(Outcome outcome, std::vector<LimitStatus> limits) :
-      outcome_(outcome), limits_(std::move(limits)) {}
+  Decision(Outcome outcome, std::vector<LimitStatus> limits)
+      : outcome_(outcome), limits_(std::move(limits)) {}
   static Decision admitted(std::vector<LimitStatus> limits, Lease lease);
   static Decision rejected(Rejection rejection);
   static Decision disabled(std::string entity, std::string resource, std::string level);

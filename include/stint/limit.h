@@ -22,7 +22,7 @@
 namespace stint {
 
 /// A five-field cron expression: minute, hour, day of month, month, day of week.
-/// The dialect is that of rules 4.1: lists, ranges, steps and three-letter names; day 0 and 7 are
+/// The dialect has lists, ranges, steps and three-letter names; day 0 and 7 are
 /// Sunday; where one of the two day fields begins with `*` both must match, otherwise either.
 class STINT_EXPORT Cron {
  public:
@@ -107,8 +107,8 @@ enum class LimitKind {
 /// "rate", "calendar" or "session".
 STINT_EXPORT std::string_view to_string(LimitKind kind);
 
-/// A named allowance. Made only by the factories below, which refuse what rules 6 refuses with
-/// `kInvalidArgument`; so every `Limit` is valid, of exactly one kind.
+/// A named allowance. Made only by the factories below, which refuse malformed names and amounts
+/// or periods out of range with `kInvalidArgument`; so every `Limit` is valid, of exactly one kind.
 class STINT_EXPORT Limit {
  public:
   /// A token bucket: holds up to `capacity`, gains `refill_amount` every `refill_period`.
@@ -175,8 +175,8 @@ class STINT_EXPORT Limit {
   bool soft_ = false;
 };
 
-/// A validated set of limits with distinct names, at most 12 of them (decision 22), sharing one
-/// time zone (rules 4.1). Built from the results of `Limit`'s factories, it carries the first
+/// A validated set of limits with distinct names, at most 12 of them, sharing one
+/// time zone. Built from the results of `Limit`'s factories, it carries the first
 /// error of them, so that a braced list needs no checking in between:
 ///
 ///     limiter.set_limits("user-1", "api", {Limit::per_minute("rpm", 60),
@@ -250,7 +250,7 @@ enum class OnUnavailable {
   kAllow,  ///< Admit with a degraded lease that does nothing.
 };
 
-/// How reset edges are read where a time zone skips or repeats a local time (decision 7).
+/// How reset edges are read where a time zone skips or repeats a local time.
 enum class ResetRule {
   kLocalDay,    ///< A skipped edge happens right after the gap, a repeated one once.
   kCompatible,  ///< A skipped edge does not happen, a repeated one happens twice.

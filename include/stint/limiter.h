@@ -22,11 +22,16 @@
 
 namespace stint {
 
-/// What the limiter asked of its store since it was made.
+/// What the limiter asked of its store since it was made, failed requests included. Units are the
+/// capacity units of DynamoDB, reckoned alike on every store: a write counts one for each 1,024
+/// bytes begun, a read one for each 4,096 bytes begun or half of that if eventually consistent, an
+/// item written in a transaction twice.
 struct RequestStats {
   std::uint64_t requests = 0;
   double read_units = 0;
+  /// Of the table itself.
   double write_units = 0;
+  /// Of its secondary indexes, which are charged beside the table.
   double index_write_units = 0;
 };
 
@@ -43,11 +48,15 @@ struct LimiterOptions {
   Millis rejection_ttl{1'000};
   /// Buckets remembered; the longest untouched goes first.
   std::size_t max_views = 200'000;
-  /// Longest that a call may take unless it says otherwise.
+  /// Longest that a call may take unless it says otherwise; when it has passed, no further request
+  /// is sent and the call answers `kUnavailable`. Administrative calls (`set_limits`,
+  /// `delete_limits`, `delete_entity`) are not bound by it, because they visit many items.
   Millis timeout{5'000};
-  /// Lifetime of soft and bypass stamps on buckets; at least 10 s (rules 1.3a).
+  /// How long a bucket may go by a soft or bypass policy before it is compared with the
+  /// configuration again; at least 10 s.
   Millis stamp_ttl{60'000};
-  /// Buckets expire this many recovery times after their last refill; zero: never (rules 3.6).
+  /// Buckets expire this many recovery times after their last refill; zero: never. Buckets with
+  /// limits of an entity level never expire.
   int ttl_multiplier = 7;
   /// Seed of all random choices; absent: from the system. Writes are told apart by random numbers,
   /// so no two limiters of one store, now or later, may have the same.
@@ -55,66 +64,113 @@ struct LimiterOptions {
 };
 
 /// Takes, inspects and configures limits. Blocking and thread-safe.
-/// Costs name store requests without faults, with configuration cached (decision 19).
+///
+/// Costs name store requests without faults, with the namespace known and configuration cached.
+/// Every call may answer `kUnavailable`, `kThrottled`, and `kInvalidArgument` for malformed names
+/// or options, which is found before anything is written; calls that read items `kCorrupt`, calls
+/// that write `kOutcomeUnknown`. Further errors stand with the call. When a call of several writes
+/// fails, what it had written stays; only `acquire` takes it back.
 class STINT_EXPORT Limiter {
  public:
-  /// The namespace is registered if needed. Errors of registration appear at the first call.
+  /// The namespace is registered by the first call if needed; that call reports its errors, and
+  /// every call those of the options.
   explicit Limiter(Store store, LimiterOptions options = {});
   ~Limiter();
+  /// A limiter that was moved from must only be destroyed or assigned to.
   Limiter(Limiter&&) noexcept;
   Limiter& operator=(Limiter&&) noexcept;
 
-  /// Takes the amounts from all named limits, or from none. One request when warm.
+  /// Takes the amounts from all named limits, or from none. Warm: one request, two sent together
+  /// with a parent, none for a rejection that remembered images prove.
+  ///
+  /// Rejected and disabled are decisions, not errors. Errors: `kInvalidArgument` also for a limit
+  /// named twice or configured nowhere, and when no limits are configured at all; `kConflict` when
+  /// other writers won five attempts. `OnUnavailable::kAllow` turns `kUnavailable`, `kThrottled`,
+  /// `kOutcomeUnknown` and `kCorrupt` into an admission with a degraded lease.
+  /// After an error nothing stays taken: what had landed is given back, even past the deadline. Two
+  /// exceptions: a debit under `kOutcomeUnknown`, and what could not be given back, which the
+  /// observer is told as `kLeaseTrouble`.
   Result<Decision> acquire(const AcquireRequest& request);
 
   /// What is left, and when `need` would fit. Consumes nothing, creates nothing, opens no window.
-  /// One query.
+  /// One request, another with a parent. Errors: `kInvalidArgument` also for a needed limit that is
+  /// configured nowhere.
   Result<Availability> available(std::string_view entity, std::string_view resource,
                                  const std::vector<Consume>& need = {});
 
-  /// Which limits apply, from where, and what the bucket holds. Reads only.
+  /// Which limits apply, from where, and what the bucket holds. Reads only, past the caches; one
+  /// request, another with a parent.
   Result<Explanation> explain(std::string_view entity, std::string_view resource);
 
-  /// Errors: `kExists`, `kInvalidArgument`. One request.
+  /// Makes an entity known. The parent need not exist, now or later. Errors: `kExists`;
+  /// `kInvalidArgument` also for the bounds in `EntityOptions`. One request.
   Result<Entity> create_entity(std::string_view id, const EntityOptions& options = {});
-  /// Errors: `kNotFound`. One request.
+  /// Errors: `kNotFound`. One request, strongly consistent.
   Result<Entity> get_entity(std::string_view id);
-  /// Entities of the namespace in order of id.
+  /// Entities of the namespace in order of id, `page_size` (1 to 1,000) at most. `from` is the
+  /// `next` of the page before. Entities created or deleted while listing may be missed or shown.
+  /// Errors: `kInvalidArgument`, `kCorrupt` when one entity of the page cannot be understood.
+  ///
+  /// The index of the namespace holds configuration and usage of the entities beside them, so that
+  /// a page may take several queries; one batch read for each 100 entities comes on top. The
+  /// timeout covers the page as a whole; ask for smaller pages if it is not enough.
   Result<EntityPage> list_entities(std::optional<std::string> from = std::nullopt,
                                    int page_size = 100);
+  /// Entities created with this parent, in order of id; the parent itself need not exist. Pages and
+  /// errors as `list_entities`. One query.
   Result<EntityPage> list_children(std::string_view parent,
                                    std::optional<std::string> from = std::nullopt,
                                    int page_size = 100);
-  /// Removes the entity with its buckets, configuration and usage. Errors: `kNotFound`.
-  /// Returns the number of items removed.
+  /// Removes the entity with its buckets, configuration and usage; its children stay and keep its
+  /// id as their parent's. Returns the number of items removed. Errors: `kNotFound`.
+  ///
+  /// Items are removed one after the other, the entity itself last: one request for each, and a
+  /// few queries. No timeout applies. After an error what was removed stays removed and the entity
+  /// still exists, unless the outcome of the last removal is unknown; repeat the call. Buckets that
+  /// are used meanwhile may come into being again, without limits of the entity's own.
   Result<std::int64_t> delete_entity(std::string_view id);
 
   /// Replaces the limits of a scope as a whole; a limit left out is removed. At the entity levels
   /// existing buckets are brought up to date at once; elsewhere when next refilled, at most
-  /// the configuration cache's age later. Restores no balance, restarts no clock (decision 27).
+  /// the configuration cache's age later, except that changes of access, cascade and softness are
+  /// brought to all buckets concerned. Restores no balance, restarts no clock: what was used of a
+  /// quota stays used under its new capacity.
+  ///
+  /// Configuration is written first (one read, one or two writes), then the buckets, one after
+  /// the other with about three requests each. No timeout applies. An error says that configuration
+  /// may be stored, perhaps with some of the buckets: repeat the call, which does no harm. Buckets
+  /// that were not reached still go by their former limits; the observer gets `kFanoutIncomplete`.
+  /// Errors: `kInvalidArgument` also for what is wrong with a limit, for an option that the scope
+  /// does not have, and for neither limits nor options; `kConflict` when other writers won every
+  /// attempt at the scope, or, after all others were brought up to date, when some bucket was not,
+  /// because of other writers or because it cannot be understood.
   Result<LimitsChange> set_limits(const Scope& scope, const LimitList& limits,
                                   const SetLimitsOptions& options = {});
   Result<LimitsChange> set_limits(std::string_view entity, std::string_view resource,
                                   const LimitList& limits) {
     return set_limits(Scope::entity_resource(entity, resource), limits);
   }
-  /// What is stored at this scope itself. Errors: `kNotFound` when nothing is.
+  /// What is stored at this scope itself. Errors: `kNotFound` when nothing is. One request.
   Result<ScopeConfig> get_limits(const Scope& scope);
-  /// Errors: `kNotFound` when nothing is stored there.
+  /// Removes all that is stored at a scope; lower levels count again. Buckets as `set_limits`, and
+  /// like there configuration goes first and no timeout applies. Errors: `kNotFound` when nothing
+  /// is stored there, also after a call that removed it and then failed at the buckets: those
+  /// follow when next refilled. `kConflict` as `set_limits`.
   Result<LimitsChange> delete_limits(const Scope& scope, bool dry_run = false);
-  /// The limits that apply to an entity and resource after walking the levels, read uncached.
+  /// The limits that apply to an entity and resource after walking the levels, read past the
+  /// cache; none, with level `kNone`, where nothing is configured. One batch read of four items.
   Result<ResolvedLimits> resolve_limits(std::string_view entity, std::string_view resource);
 
   /// A hint that this pair is used next; makes a following acquire cheaper. Never fails.
   void prefetch(std::string_view entity, std::string_view resource) noexcept;
 
+  /// Calls in flight may be counted in part.
   RequestStats stats() const;
-  /// Forgets cached configuration and bucket images.
+  /// Forgets cached configuration and bucket images. The following calls read them again.
   void forget_caches();
 
  private:
   class Impl;
-  friend class internal::LeaseState;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -11,16 +11,17 @@
 namespace stint {
 
 enum class EventKind {
-  kAdmitted,           ///< A request was admitted.
-  kRejected,           ///< A request was rejected; `limit` is the first limit that refused.
-  kDisabled,           ///< A request was refused by policy.
-  kDegraded,           ///< The store failed and the request was admitted uncounted.
-  kStoreError,         ///< A call failed; `error` says how.
-  kConflict,           ///< A conditional write lost against another writer and is planned again.
-  kLeaseTrouble,       ///< A lease ended by its destructor could not be settled or rolled back.
-  kClockBehind,        ///< The bucket was refilled more than 60 s ahead of this clock (decision 9).
-  kLimitsDisagree,     ///< Two callers keep passing different limits for one bucket (decision 25).
-  kFanoutIncomplete,   ///< Limits were stored, but not every bucket could be stamped.
+  kAdmitted,          ///< A request was admitted.
+  kRejected,          ///< A request was rejected; `limit` is the first limit that refused.
+  kDisabled,          ///< A request was refused by policy.
+  kDegraded,          ///< The store failed and the request was admitted uncounted.
+  kStoreError,        ///< A call failed; `error` says how.
+  kConflict,          ///< A conditional write lost against another writer and is planned again.
+  kLeaseTrouble,      ///< A lease ended by its destructor could not be settled or rolled back,
+                      ///< or a failed or rejected acquire could not give back what it had taken.
+  kClockBehind,       ///< The bucket was refilled more than 60 s ahead of this clock.
+  kLimitsDisagree,    ///< Two callers keep passing different limits for one bucket.
+  kFanoutIncomplete,  ///< Limits were stored, but not every bucket could be stamped.
 };
 
 /// "admitted", "rejected", ...

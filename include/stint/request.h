@@ -26,11 +26,14 @@ struct AcquireRequest {
   /// The limits that gate this request and how much to take of each; each name at most once.
   /// An amount of zero gates (the balance must not be negative) but takes nothing.
   std::vector<Consume> consume;
-  /// Limits for this call instead of the stored ones (decision 25). The bucket remembers them.
+  /// Limits for this call: they outrank the stored ones of every level. The bucket remembers them;
+  /// callers that keep passing different ones for one bucket are reported to the observer. With a
+  /// parent they apply to the entity's own bucket.
   std::optional<LimitList> limits = std::nullopt;
-  /// Absent: what the system configuration says, else block.
+  /// Absent: what the system configuration says, as last read; else block.
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
-  /// Absent: the limiter's default.
+  /// For this call, the wait for other callers of the bucket included; more than 0, at most a day.
+  /// Absent: the limiter's.
   std::optional<Millis> timeout = std::nullopt;
 };
 
@@ -75,7 +78,8 @@ struct BucketExplanation {
   AccessPolicy access = AccessPolicy::kEnforce;
   bool exists = false;
   std::vector<LimitExplanation> limits;
-  /// Size of the item by DynamoDB's rules, and what one write of it costs.
+  /// Size of the item by DynamoDB's rules, and what one write of it costs in its capacity units:
+  /// the table's and its indexes' apart.
   std::int64_t item_bytes = 0;
   double write_units = 0;
   double index_write_units = 0;

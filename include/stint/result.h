@@ -1,5 +1,5 @@
-// Errors and results. Infrastructure trouble and bad arguments travel as `Error` inside `Result<T>`;
-// a rejected request is not an error but a `Decision` (see decision.h).
+// Errors and results. Infrastructure trouble and bad arguments travel as `Error` inside
+// `Result<T>`; a rejected request is not an error but a `Decision` (see decision.h).
 #ifndef STINT_RESULT_H_
 #define STINT_RESULT_H_
 
@@ -17,6 +17,10 @@
 namespace stint {
 
 /// Every way a call can fail. Closed: callers may switch over it without a default.
+///
+/// "Nothing was applied" holds for `acquire`, for a correction of a lease with one bucket, and for
+/// calls of one write. Of calls of several writes (changes of limits, deletion of an entity, leases
+/// that reach a parent) what had been written before the error stays; the call says how to go on.
 enum class ErrorCode {
   kUnavailable,      ///< The store could not be reached or refused to work; nothing was applied.
   kOutcomeUnknown,   ///< A write may or may not have been applied, and a look-up could not tell.
@@ -38,7 +42,7 @@ class STINT_EXPORT Error {
  public:
   Error(ErrorCode code, std::string reason) : code_(code), reason_(std::move(reason)) {}
 
-  /// An invalid argument. `value` is cut to 50 characters (rules 6) and stripped of control
+  /// An invalid argument. `value` is cut to 50 characters and stripped of control
   /// characters, so that an error can be logged and shown as it is.
   static Error invalid(std::string field, std::string_view value, std::string reason);
 
@@ -81,8 +85,8 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT: implicit
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}   // NOLINT: implicit
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }

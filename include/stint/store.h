@@ -23,11 +23,14 @@ class STINT_EXPORT Store {
   explicit Store(std::shared_ptr<StoreHandle> handle) : handle_(std::move(handle)) {}
   const std::shared_ptr<StoreHandle>& handle() const { return handle_; }
 
+  /// How the store's limiters read reset edges where a zone skips or repeats a local time.
+  ResetRule reset_rule() const;
+
  private:
   std::shared_ptr<StoreHandle> handle_;
 };
 
-/// Properties fixed when a store is created and checked whenever it is opened (decision 26).
+/// Properties fixed when a store is created and checked whenever it is opened.
 struct StoreOptions {
   /// How reset edges are read in time-zone gaps and overlaps. Absent: as the store says, or
   /// `kLocalDay` when it is created.

@@ -14,7 +14,7 @@ using TimePoint = std::chrono::sys_time<std::chrono::milliseconds>;
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// The current instant. May step back; stint never lets that restore an allowance (decision 9).
+  /// The current instant. May step back; stint never lets that restore an allowance.
   virtual TimePoint now() = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "store/embedded/token_memory.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -117,8 +119,9 @@ TokenMemory::Claim TokenMemory::claim(const std::string& token, const Fingerprin
 
 void TokenMemory::forget(const std::string& token) {
   prints_.erase(token);
-  // Nearly always the newest; one further back leaves by age.
-  if (!order_.empty() && order_.back() == token) order_.pop_back();
+  // Nearly always the newest. Left behind, it would take a later claim of the same token with it.
+  auto place = std::find(order_.rbegin(), order_.rend(), token);
+  if (place != order_.rend()) order_.erase(std::next(place).base());
 }
 
 }  // namespace stint::store

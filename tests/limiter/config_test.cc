@@ -358,6 +358,57 @@ TEST_P(Configuration, PoliciesSurviveAChangeOfLimits) {
   EXPECT_EQ(stored.limits.at(0).capacity(), Tokens(20));
 }
 
+TEST_P(Configuration, UnavailabilityRuleSurvivesAChangeOfLimits) {
+  limiter
+      ->set_limits(Scope::system(), {Limit::per_hour("rph", 10)},
+                   {.on_unavailable = OnUnavailable::kAllow})
+      .value();
+
+  limiter->set_limits(Scope::system(), {Limit::per_hour("rph", 20)}).value();
+
+  EXPECT_EQ(limiter->get_limits(Scope::system()).value().on_unavailable, OnUnavailable::kAllow);
+}
+
+TEST_P(Configuration, UndecodableScopeIsNotOverwritten) {
+  Scope scope = Scope::resource(kApi);
+  limiter->set_limits(scope, {Limit::per_hour("rph", 10)}).value();
+  store::Key key = schema::config_key(name_space_id(), "", kApi);
+  store::ImageBuilder broken(*item(key));
+  broken.set(store::intern("l_rph_sched"), "9h0");
+  put_item(broken.build());
+
+  EXPECT_EQ(limiter->set_limits(scope, {Limit::per_hour("rph", 20)}).error().code(),
+            ErrorCode::kCorrupt);
+
+  limiter->delete_limits(scope).value();
+  EXPECT_TRUE(limiter->set_limits(scope, {Limit::per_hour("rph", 20)}).ok());
+}
+
+TEST_P(Configuration, NamesOfKeysAreNoResources) {
+  for (const char* name : {"PK", "SK", "GSI1PK", "GSI4SK"}) {
+    Result<LimitsChange> refused = limiter->set_limits(kUser, name, {Limit::per_hour("rph", 10)});
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().field(), "resource");
+  }
+}
+
+TEST_P(Configuration, OptionsOutOfRangeAreNamed) {
+  auto field = [&](const std::function<void(LimiterOptions&)>& change) {
+    LimiterOptions wrong = options();
+    change(wrong);
+    Limiter refusing = another_limiter(wrong);
+    return refusing.get_entity(kUser).error().field();
+  };
+  EXPECT_EQ(field([](LimiterOptions& o) { o.stamp_ttl = 9s; }), "stamp_ttl");
+  EXPECT_EQ(field([](LimiterOptions& o) { o.timeout = Millis::max(); }), "timeout");
+  EXPECT_EQ(field([](LimiterOptions& o) { o.rejection_ttl = Millis(-1); }), "rejection_ttl");
+  EXPECT_EQ(field([](LimiterOptions& o) { o.ttl_multiplier = -1; }), "ttl_multiplier");
+  EXPECT_EQ(field([](LimiterOptions& o) { o.max_views = 0; }), "max_views");
+  Result<Decision> refused = limiter->acquire(
+      {.entity = kUser, .resource = kApi, .consume = {{"rph", 1}}, .timeout = Millis::max()});
+  EXPECT_EQ(refused.error().field(), "timeout");
+}
+
 TEST_P(Configuration, BadLimitsAreRefusedAndNothingIsWritten) {
   auto code = [&](const LimitList& limits) {
     Result<LimitsChange> result = limiter->set_limits(kUser, kApi, limits);
@@ -386,7 +437,8 @@ TEST_P(Configuration, CorruptItemOfALevelFailsItsDecisionsAndOthersGoOn) {
   EXPECT_EQ(limiter->get_limits(Scope::entity_resource("broken", kApi)).error().code(),
             ErrorCode::kCorrupt);
   EXPECT_TRUE(admits({{"rph", 1}}, "sound"));
-  // Setting the limits anew repairs it.
+  // Deleting it and setting the limits anew repairs it.
+  limiter->delete_limits(Scope::entity_resource("broken", kApi)).value();
   limiter->set_limits("broken", kApi, {Limit::session("session", 10, 1h)}).value();
   EXPECT_TRUE(admits({{"session", 1}}, "broken"));
 }

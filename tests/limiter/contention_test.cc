@@ -88,11 +88,11 @@ class Contention : public ::testing::Test {
       EXPECT_TRUE(other.acquire(request({{limit, amount}})).value());
     };
   }
-  store::ImagePtr bucket() {
+  std::string name_space_id() {
     store::Key name = schema::namespace_name_key("default");
-    std::string ns = schema::decode_namespace(*get(name)).value().id;
-    return get(schema::bucket_key(ns, kUser, kApi, 0));
+    return schema::decode_namespace(*get(name)).value().id;
   }
+  store::ImagePtr bucket() { return get(schema::bucket_key(name_space_id(), kUser, kApi, 0)); }
   void edit_bucket(const std::function<void(store::ImageBuilder&)>& edit) {
     store::ImageBuilder item(*bucket());
     edit(item);
@@ -102,14 +102,6 @@ class Contention : public ::testing::Test {
     memory->execute(std::span<store::Call>(&call, 1));
   }
 
-  FakeClock clock{instant("2027-03-10T12:00Z")};
-  Events events;
-  std::shared_ptr<store::Engine> memory;
-  std::shared_ptr<Interleaver> engine;
-  Limiter limiter;
-  Limiter other;
-
- private:
   store::ImagePtr get(const store::Key& key) {
     store::GetRequest request(key, store::Consistency::kStrong);
     store::Call call;
@@ -117,7 +109,41 @@ class Contention : public ::testing::Test {
     memory->execute(std::span<store::Call>(&call, 1));
     return std::get<store::GetReply>(call.reply).image;
   }
+
+  FakeClock clock{instant("2027-03-10T12:00Z")};
+  Events events;
+  std::shared_ptr<store::Engine> memory;
+  std::shared_ptr<Interleaver> engine;
+  Limiter limiter;
+  Limiter other;
 };
+
+TEST_F(Contention, PolicySetBetweenTheLookAndTheWriteOfNewLimitsStays) {
+  Scope scope = Scope::resource(kApi);
+  limiter.set_limits(scope, {Limit::per_hour("rph", 10)}).value();
+  engine->before_next_write([&] {
+    other.set_limits(scope, {Limit::per_hour("rph", 10)}, {.access = AccessPolicy::kDisabled})
+        .value();
+  });
+
+  limiter.set_limits(scope, {Limit::per_hour("rph", 20)}).value();
+
+  ScopeConfig stored = other.get_limits(scope).value();
+  EXPECT_EQ(stored.access, AccessPolicy::kDisabled);
+  EXPECT_EQ(stored.limits.at(0).capacity(), Tokens(20));
+}
+
+TEST_F(Contention, ScopeDeletedBetweenTheLookAndTheWriteIsCountedAgain) {
+  Scope scope = Scope::entity(kUser);
+  limiter.set_limits(scope, {Limit::per_hour("rph", 10)}).value();
+  engine->before_next_write([&] { other.delete_limits(scope).value(); });
+
+  limiter.set_limits(scope, {Limit::per_hour("rph", 20)}).value();
+
+  EXPECT_EQ(other.get_limits(scope).value().limits.at(0).capacity(), Tokens(20));
+  store::Key registry = schema::entity_config_registry_key(name_space_id());
+  EXPECT_EQ(get(registry)->number(store::intern("_default_")), 1);
+}
 
 TEST_F(Contention, R64_RejectionAfterALostLockIsDrawnFromTheImageThatItGot) {
   limiter.set_limits(kUser, kApi, {Limit::rate("rate", 100, 1, 10s)}).value();

@@ -333,8 +333,23 @@ TEST_P(LeaseOf, R62_OfAPartlyFailedSettleTheLandedPartStaysAndIsNotRepeated) {
   EXPECT_EQ(settled.error().code(), ErrorCode::kUnavailable);
   EXPECT_EQ(left_of(kUser), 85);
   EXPECT_EQ(left_of("parent"), 90);
-  EXPECT_EQ(decision.lease().settle().error().code(), ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(decision.lease().settle().ok());
   EXPECT_EQ(left_of(kUser), 85);
+  EXPECT_EQ(left_of("parent"), 85);
+  EXPECT_EQ(decision.lease().settle().error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_P(LeaseOf, WhatItHoldsFollowsSettlingAndRollingBack) {
+  limiter->set_limits(Scope::resource(kApi), {Limit::per_hour("rph", 100)}).value();
+  Decision settled = acquire({{"rph", 10}});
+  ASSERT_TRUE(settled.lease().adjust("rph", -4).ok());
+  ASSERT_TRUE(settled.lease().settle().ok());
+  EXPECT_EQ(settled.lease().consumed("rph"), MilliTokens(6 * kToken));
+
+  Decision returned = acquire({{"rph", 10}});
+  ASSERT_TRUE(returned.lease().roll_back().ok());
+  EXPECT_EQ(returned.lease().consumed("rph"), MilliTokens(0));
+  EXPECT_EQ(left("rph"), 94);
 }
 
 TEST_P(LeaseOf, TroubleOfADestructorIsReportedNotThrown) {

@@ -28,10 +28,9 @@ TEST(Attribute, SameNameSameId) {
   EXPECT_GE(index_of(id), 10u);
 }
 
-TEST(Attribute, FindingDoesNotIntern) {
-  EXPECT_FALSE(find_interned("a name that nobody interns"));
-  EXPECT_FALSE(find_interned("a name that nobody interns"));
-  EXPECT_EQ(find_interned("PK"), kPk);
+TEST(Attribute, FewNamesLeaveRoomForMore) {
+  intern("one of a few names");
+  EXPECT_FALSE(names_running_out());
 }
 
 TEST(Attribute, ThreadsAgree) {
