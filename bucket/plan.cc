@@ -12,7 +12,6 @@ namespace {
 std::int64_t minus(std::int64_t a, std::int64_t b) { return saturate(static_cast<Int128>(a) - b); }
 std::int64_t plus(std::int64_t a, std::int64_t b) { return saturate(static_cast<Int128>(a) + b); }
 
-constexpr std::int64_t kWriteCost = 1000;     // milli-tokens of `wcu` that one write takes
 constexpr Millis kWriteCapacityRefill{1000};  // after so long `wcu` is full whatever happened
 
 const Demand* find_demand(std::span<const Demand> demands, std::size_t limit) {

@@ -14,6 +14,9 @@
 
 namespace stint::bucket {
 
+/// Milli-tokens of the reserved limit that one write takes.
+inline constexpr std::int64_t kWriteCost = 1000;
+
 /// Where a debit landed, so that a credit can be told from one whose period is over (decision 4).
 struct PeriodPin {
   std::optional<TimePoint> window_start;

@@ -2,7 +2,6 @@
 #ifndef STINT_CLI_JSON_WRITER_H_
 #define STINT_CLI_JSON_WRITER_H_
 
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,9 +35,8 @@ class JsonWriter {
   void value(const char* text) { value(std::string_view(text)); }
   void value(const std::string& text) { value(std::string_view(text)); }
   void value(bool truth);
-  template <std::integral Integer>
-  requires(!std::same_as<Integer, bool> &&
-           !std::same_as<Integer, char>) void value(Integer number) {
+  template <WholeNumber Integer>
+  void value(Integer number) {
     raw(std::to_string(number));
   }
   /// With the fewest digits that read back the same.

@@ -1026,10 +1026,9 @@ void BucketWrite::assign_bypass(const BucketLayout& layout, const bucket::Bucket
     out.number(Test::kGreater, n.bypass, to_epoch_ms(now));
   }
   out.absent_or(Test::kGreater, n.ttl, to_epoch_s(now));
-  constexpr std::int64_t kWriteCost = 1000;
   for (std::size_t i = 0; i < state.limits.size(); ++i) {
     if (!state.limits[i].reserved) continue;
-    out.number(Test::kGreaterOrEqual, layout.attr(i, Field::kBalance), kWriteCost);
+    out.number(Test::kGreaterOrEqual, layout.attr(i, Field::kBalance), bucket::kWriteCost);
   }
   out.set(n.nonce, nonce);
   if (renewed_until) out.set(n.bypass, *renewed_until);
@@ -1038,8 +1037,8 @@ void BucketWrite::assign_bypass(const BucketLayout& layout, const bucket::Bucket
   }
   for (std::size_t i = 0; i < state.limits.size(); ++i) {
     if (!state.limits[i].reserved) continue;
-    out.add(layout.attr(i, Field::kBalance), -kWriteCost);
-    out.add(layout.attr(i, Field::kConsumed), kWriteCost);
+    out.add(layout.attr(i, Field::kBalance), -bucket::kWriteCost);
+    out.add(layout.attr(i, Field::kConsumed), bucket::kWriteCost);
   }
   finish(out.word_count(), out.number_count(), layout);
 }

@@ -21,6 +21,9 @@ struct Fingerprint {
 };
 Fingerprint fingerprint(const TransactRequest& request);
 
+/// How many tokens an engine remembers: far more than can wait for a reply at one time.
+inline constexpr std::size_t kRememberedTokens = 100'000;
+
 /// Remembers the last `capacity` tokens. A token is only of use to the process that sent it, so an
 /// engine that serves one process keeps them in memory. Locked by its owner.
 class TokenMemory {

@@ -23,7 +23,6 @@ namespace {
 constexpr std::size_t kShards = 64;
 // Partitions of an index are spread over that many ordered sets, each with its own lock.
 constexpr std::size_t kIndexStripes = 16;
-constexpr std::size_t kRememberedTokens = 100'000;
 
 // Locks are taken in this order: shards by number, token memory, index stripes, change log. A
 // query holds one at a time.

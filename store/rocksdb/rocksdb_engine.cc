@@ -35,7 +35,6 @@ namespace stint::store {
 namespace {
 
 constexpr std::size_t kStripes = 64;
-constexpr std::size_t kRememberedTokens = 100'000;
 constexpr std::size_t kBlockCacheBytes = 64 << 20;
 constexpr double kBloomBitsPerKey = 10;
 constexpr char kChangePrefix = 'c';
