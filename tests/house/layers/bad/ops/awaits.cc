@@ -23,3 +23,5 @@ Op<Decision> bad(Context& cx, Key key) {
   co_return P{co_await ask(key)};  // expect: brace initialiser
 }
 // The awaiting line itself is named, not that of the brace.
+
+auto attribute = store::intern("rf");  // expect: ops names an attribute
