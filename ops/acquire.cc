@@ -373,13 +373,8 @@ Op<Status> give_back_landed(Context& cx, const Acquire& acquire, LeaseRecord lan
   Status done = co_await roll_back(cx, landed);
   cx.past_deadline_allowed = false;
   if (!done) {
-    const Error& error = done.error();
-    Event event;
-    event.kind = EventKind::kLeaseTrouble;
-    event.entity = acquire.child.names().entity;
-    event.resource = acquire.child.names().resource;
-    event.error = &error;
-    cx.report(event);
+    const BucketNames& names = acquire.child.names();
+    cx.report(EventKind::kLeaseTrouble, names.entity, names.resource, {}, &done.error());
   }
   co_return done;
 }
@@ -387,21 +382,13 @@ Op<Status> give_back_landed(Context& cx, const Acquire& acquire, LeaseRecord lan
 void report_clock(Context& cx, const Leg& leg, TimePoint now) {
   constexpr Millis kFarAhead{60'000};  // decision 9
   if (!leg.exists() || leg.state.refilled_at <= now + kFarAhead) return;
-  Event event;
-  event.kind = EventKind::kClockBehind;
-  event.entity = leg.names().entity;
-  event.resource = leg.names().resource;
-  cx.report(event);
+  cx.report(EventKind::kClockBehind, leg.names().entity, leg.names().resource);
 }
 
 void report_disagreement(Context& cx, const Leg& leg) {
   if (!leg.call_limits || leg.stamps.empty()) return;
-  Event event;
-  event.kind = EventKind::kLimitsDisagree;
-  event.entity = leg.names().entity;
-  event.resource = leg.names().resource;
-  event.limit = leg.view.layout->limit_name(leg.stamps.front().limit);
-  cx.report(event);
+  cx.report(EventKind::kLimitsDisagree, leg.names().entity, leg.names().resource,
+            leg.view.layout->limit_name(leg.stamps.front().limit));
 }
 
 }  // namespace

@@ -204,13 +204,8 @@ schema::ConfigRecord with_stored_policies(schema::ConfigRecord record,
 Op<Result<std::int64_t>> reach_buckets(Context& cx, const Scope& scope, bool dry_run) {
   Result<std::int64_t> reached = co_await stamp_buckets(cx, scope, dry_run);
   if (!reached) {
-    const Error& error = reached.error();
-    Event event;
-    event.kind = EventKind::kFanoutIncomplete;
-    event.entity = scope.entity_id();
-    event.resource = scope.resource_name();
-    event.error = &error;
-    cx.report(event);
+    cx.report(EventKind::kFanoutIncomplete, scope.entity_id(), scope.resource_name(), {},
+              &reached.error());
   }
   co_return reached;
 }
@@ -268,10 +263,7 @@ Result<ResolvedConfig> ConfigReads::resolve(std::span<const store::ImagePtr> ima
       config.record = record;
       config.level = level.level;
     }
-    if (level.level == ConfigLevel::kSystem) {
-      config.on_unavailable = record->on_unavailable;
-      continue;  // the system level has no policies (rules 5.6)
-    }
+    if (level.level == ConfigLevel::kSystem) continue;  // it has no policies (rules 5.6)
     if (config.access_level == ConfigLevel::kNone && record->access) {
       config.access = *record->access;
       config.access_level = level.level;

@@ -30,7 +30,6 @@ struct ResolvedConfig {
   AccessPolicy access = AccessPolicy::kEnforce;
   ConfigLevel access_level = ConfigLevel::kNone;
   std::optional<bool> cascade;
-  std::optional<OnUnavailable> on_unavailable;
   /// When it was read; what was taken from a cache counts from the reading.
   TimePoint read_at;
 };
@@ -118,8 +117,10 @@ struct Context {
   /// Set when a bucket that was remembered is gone: its whole namespace may be (R98).
   bool bucket_vanished = false;
 
-  void report(const Event& event) const {
-    if (observer != nullptr) observer->on_event(event);
+  /// Tells the observer, if there is one. The views need to live during the call only.
+  void report(EventKind kind, std::string_view entity, std::string_view resource,
+              std::string_view limit = {}, const Error* error = nullptr) const {
+    if (observer != nullptr) observer->on_event(Event{kind, entity, resource, limit, error});
   }
 };
 

@@ -8,11 +8,7 @@ namespace stint::ops {
 namespace {
 
 void report_lost(Context& cx, const Leg& leg) {
-  Event event;
-  event.kind = EventKind::kConflict;
-  event.entity = leg.names().entity;
-  event.resource = leg.names().resource;
-  cx.report(event);
+  cx.report(EventKind::kConflict, leg.names().entity, leg.names().resource);
 }
 
 /// What a lost or landed lock tells about contention (decision 30 a): an rf-lock lost to another
