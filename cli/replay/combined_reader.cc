@@ -45,15 +45,7 @@ class CombinedReader final : public RowReader {
       outcome = lines_.next();
     } while (outcome == LineReader::Outcome::kLine && lines_.text().empty());
     row.line = lines_.line();
-    if (outcome == LineReader::Outcome::kEnd) return Outcome::kEnd;
-    if (outcome == LineReader::Outcome::kFailed) {
-      row.problem = lines_.error()->message();
-      return Outcome::kFailed;
-    }
-    if (outcome == LineReader::Outcome::kTooLong) {
-      row.problem = "is longer than " + std::to_string(LineReader::kMaxRecordBytes) + " bytes";
-      return Outcome::kMalformed;
-    }
+    if (auto none = without_line(outcome, lines_, row.problem)) return *none;
     if (!split(lines_.text())) {
       row.problem = "is not a line of a web server's log";
       return Outcome::kMalformed;

@@ -155,9 +155,7 @@ class CsvReader final : public RowReader {
     do {
       outcome = lines_.next();
     } while (outcome == LineReader::Outcome::kLine && lines_.text().empty());
-    if (outcome == LineReader::Outcome::kEnd) return Outcome::kEnd;
-    if (outcome == LineReader::Outcome::kFailed) return failed(problem);
-    if (outcome == LineReader::Outcome::kTooLong) return too_long(problem);
+    if (auto none = without_line(outcome, lines_, problem)) return *none;
     record_.clear();
     while (true) {
       const CsvRecord::State state = record_.scan(lines_.text());
@@ -168,21 +166,12 @@ class CsvReader final : public RowReader {
       }
       outcome = lines_.extend();
       if (outcome == LineReader::Outcome::kLine) continue;
-      if (outcome == LineReader::Outcome::kFailed) return failed(problem);
+      if (outcome == LineReader::Outcome::kFailed) return *without_line(outcome, lines_, problem);
       problem = "has a quote that is never closed";
       break;
     }
     // A stray quote must not swallow the lines that follow it.
     lines_.keep_first_line();
-    return Outcome::kMalformed;
-  }
-
-  Outcome failed(std::string& problem) {
-    problem = lines_.error()->message();
-    return Outcome::kFailed;
-  }
-  static Outcome too_long(std::string& problem) {
-    problem = "is longer than " + std::to_string(LineReader::kMaxRecordBytes) + " bytes";
     return Outcome::kMalformed;
   }
 

@@ -38,15 +38,7 @@ class JsonLinesReader final : public RowReader {
       outcome = lines_.next();
     } while (outcome == LineReader::Outcome::kLine && is_blank(lines_.text()));
     row.line = lines_.line();
-    if (outcome == LineReader::Outcome::kEnd) return Outcome::kEnd;
-    if (outcome == LineReader::Outcome::kFailed) {
-      row.problem = lines_.error()->message();
-      return Outcome::kFailed;
-    }
-    if (outcome == LineReader::Outcome::kTooLong) {
-      row.problem = "is longer than " + std::to_string(LineReader::kMaxRecordBytes) + " bytes";
-      return Outcome::kMalformed;
-    }
+    if (auto none = without_line(outcome, lines_, row.problem)) return *none;
     row.problem.clear();
     read_object(row);
     return row.problem.empty() ? Outcome::kRow : Outcome::kMalformed;

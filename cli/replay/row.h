@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/replay/byte_source.h"
+#include "cli/replay/line_reader.h"
 #include "stint/result.h"
 
 namespace stint::cli {
@@ -51,6 +52,11 @@ class RowReader {
   /// Bytes of input consumed.
   virtual std::uint64_t position() const = 0;
 };
+
+/// What it means for the record that `lines` answered `outcome`, with `problem` saying why; nothing
+/// when there is a line.
+std::optional<RowReader::Outcome> without_line(LineReader::Outcome outcome, const LineReader& lines,
+                                               std::string& problem);
 
 /// A reader that yields the named fields. `own_amounts`: also the object `consume` of JSON lines.
 /// Errors: `kInvalidArgument` when the format has no such field, or the input no header.
