@@ -34,6 +34,11 @@ struct ResolvedConfig {
   TimePoint read_at;
 };
 
+/// Hash of an entity and resource: finds their view, and tells whose turn at the bucket it is.
+inline std::uint64_t view_hash(std::string_view entity, std::string_view resource) {
+  return hash_bytes(resource, hash_bytes(entity));
+}
+
 /// A bucket's names, built once and shared by views and leases.
 struct BucketNames {
   BucketNames(std::string_view ns, std::string_view entity_id, std::string_view resource_name,
@@ -41,18 +46,15 @@ struct BucketNames {
       : entity(entity_id),
         resource(resource_name),
         shard(shard_index),
+        hash(view_hash(entity_id, resource_name)),
         key(schema::bucket_key(ns, entity_id, resource_name, shard_index)) {}
 
   std::string entity;
   std::string resource;
   std::int64_t shard;
+  std::uint64_t hash;  // see `view_hash`
   store::Key key;
 };
-
-/// Hash by which views of an entity and resource are found.
-inline std::uint64_t view_hash(std::string_view entity, std::string_view resource) {
-  return hash_bytes(resource, hash_bytes(entity));
-}
 
 /// What a process remembers of one bucket.
 struct View {
@@ -64,6 +66,10 @@ struct View {
   std::optional<ResolvedConfig> config;
   /// A refill lock was lost to another writer lately (decision 30 a).
   bool contended = false;
+  /// The cache's own: where the view was taken from, 0 for a copy.
+  std::uint64_t taken_from = 0;
+  /// The cache's own: tells a view that was taken before something was forgotten.
+  std::uint64_t generation = 0;
 };
 
 /// What operations remember between calls. Implementations are thread-safe.
@@ -71,8 +77,15 @@ class Caches {
  public:
   virtual ~Caches() = default;
 
-  virtual bool find_view(std::string_view entity, std::string_view resource, View& view) = 0;
-  virtual void put_view(const View& view) = 0;
+  /// What is remembered of a pair; `hash` is its `view_hash`. False, with nothing but what the
+  /// cache needs for itself in `view`, when that is nothing. `exclusively`: the caller has the
+  /// bucket's turn, so the view is handed over instead of copied; it must be given back, also
+  /// after a failure, by `put_view`.
+  virtual bool take_view(std::uint64_t hash, std::string_view entity, std::string_view resource,
+                         bool exclusively, View& view) = 0;
+  /// Remembers a view, or forgets the bucket where it holds neither image nor configuration. What
+  /// an entity's or all views had to forget since this one was taken stays forgotten.
+  virtual void put_view(View&& view) = 0;
   virtual void forget_view(std::string_view entity, std::string_view resource) = 0;
   virtual void forget_entity(std::string_view entity) = 0;
   /// Drops the remembered configuration of every view.

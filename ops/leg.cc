@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/time.h"
 #include "model/names.h"
@@ -162,7 +163,7 @@ class SpareLegs {
 
 }  // namespace
 
-PooledLeg::PooledLeg(const Context& cx, std::string_view entity, std::string_view resource) {
+PooledLeg::PooledLeg() {
   if (SpareLegs::closed() || SpareLegs::of_thread().empty()) {
     leg_.reset(new Leg);
   } else {
@@ -170,11 +171,11 @@ PooledLeg::PooledLeg(const Context& cx, std::string_view entity, std::string_vie
     leg_ = std::move(spare.back());
     spare.pop_back();
   }
-  leg_->start(cx, entity, resource);
 }
 
 PooledLeg::~PooledLeg() {
   if (!leg_ || SpareLegs::closed()) return;
+  leg_->give_back();
   leg_->clear();
   std::vector<std::unique_ptr<Leg>>& spare = SpareLegs::of_thread();
   if (spare.size() < kMostSpareLegs) spare.push_back(std::move(leg_));
@@ -197,14 +198,39 @@ void Leg::clear() {
   nonce = 0;
   landed = false;
   transactions = 0;
-  plan = bucket::Plan();
+  plan.clear();
   update.clear();
 }
 
-void Leg::start(const Context& cx, std::string_view entity, std::string_view resource) {
-  if (!cx.caches.find_view(entity, resource, view)) {
+void Leg::take(const Context& cx, std::uint64_t hash, std::string_view entity,
+               std::string_view resource) {
+  // Where other processes write too, the callers of this one do not wait for each other either.
+  bool exclusively = !cx.capabilities.shared_writers;
+  if (!cx.caches.take_view(hash, entity, resource, exclusively, view)) {
     view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
   }
+  caches_ = &cx.caches;
+}
+
+void Leg::peek(const Context& cx, std::string_view entity, std::string_view resource) {
+  std::uint64_t hash = view_hash(entity, resource);
+  if (!cx.caches.take_view(hash, entity, resource, false, view)) {
+    view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
+  }
+}
+
+void Leg::give_back() {
+  if (caches_ == nullptr) return;
+  // An owner that could not be stamped yet must be looked up again.
+  if (owner_stamp) view.config.reset();
+  std::exchange(caches_, nullptr)->put_view(std::move(view));
+  view = View();
+}
+
+void Leg::forget() {
+  view.image = store::ImagePtr();
+  view.config.reset();
+  give_back();
 }
 
 bool Leg::cascades() const {
@@ -575,8 +601,8 @@ schema::WriteExtras LegWrite::extras(TimePoint now) const {
 void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   Leg& leg = *leg_;
   if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
-  leg.plan = bucket::Plan();
-  item_ = store::ImagePtr();
+  leg.plan.clear();
+  creation_.reset();
   empty_ = leg.named.empty();
   if (empty_) return;
   for (NamedLimit& named : leg.named) named.soft = is_soft(leg, named, now);
@@ -635,11 +661,11 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   bool must_lock = prefer_locked || leg.expired || soft_stale || !leg.stamps.empty() ||
                    !seeds.empty() || leg.state.bypass_until.has_value() ||
                    leg.owner_stamp.has_value();
-  std::optional<bucket::Plan> fast;
-  if (!must_lock) fast = bucket::plan_fast(leg.state, leg.worths, demands, options, now);
-  leg.plan =
-      fast ? std::move(*fast)
-           : bucket::plan_locked(leg.state, leg.worths, demands, leg.stamps, seeds, options, now);
+  bool fast =
+      !must_lock && bucket::plan_fast(leg.state, leg.worths, demands, options, now, leg.plan);
+  if (!fast) {
+    bucket::plan_locked(leg.state, leg.worths, demands, leg.stamps, seeds, options, now, leg.plan);
+  }
   if (fast && leg.call_limits) {
     for (bucket::LimitWrite& write : leg.plan.limits) {
       if (write.named) write.pin_parameters = true;
@@ -651,8 +677,8 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
 void LegWrite::prepare_plain(TimePoint now) {
   Leg& leg = *leg_;
   if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
-  item_ = store::ImagePtr();
-  leg.plan = bucket::Plan();
+  creation_.reset();
+  leg.plan.clear();
   leg.plan.now = now;
   leg.plan.refilled_at = leg.state.refilled_at;
   std::vector<schema::BucketWrite::PlainDelta> deltas;
@@ -672,11 +698,11 @@ void LegWrite::prepare_plain(TimePoint now) {
 void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits) {
   Leg& leg = *leg_;
   leg.nonce = cx_->random.next_int63();
-  item_ = store::ImagePtr();
+  creation_.reset();
   empty_ = false;
   bucket::PlanOptions options;
   options.reevaluate = true;
-  leg.plan = bucket::plan_locked(leg.state, leg.worths, {}, leg.stamps, {}, options, now);
+  bucket::plan_locked(leg.state, leg.worths, {}, leg.stamps, {}, options, now, leg.plan);
   schema::WriteExtras with = extras(now);
   with.removed_limits = std::move(removed_limits);
   with.check_expiry = false;
@@ -715,26 +741,27 @@ void LegWrite::prepare_creation(TimePoint now) {
     }
     bucket.limits.push_back(limit);
   }
-  leg.plan = bucket::Plan();
+  leg.plan.clear();
   leg.plan.now = now;
   leg.plan.refilled_at = now;
-  item_ = schema::create_bucket(bucket, now);
-  item_condition_ = store::Condition();
-  item_condition_.require(store::Term{store::Test::kItemAbsent});
-  owner_key_ = schema::entity_key(cx_->ns, leg.names().entity);
-  owner_condition_ = schema::same_owner(leg.meta ? &*leg.meta : nullptr);
+  Creation& creation = creation_.emplace();
+  creation.item = schema::create_bucket(bucket, now);
+  creation.item_condition.require(store::Term{store::Test::kItemAbsent});
+  creation.owner_key = schema::entity_key(cx_->ns, leg.names().entity);
+  creation.owner_condition = schema::same_owner(leg.meta ? &*leg.meta : nullptr);
 }
 
 void LegWrite::append_write(std::vector<store::TransactItem>& items) const {
   if (creates()) {
-    items.emplace_back(store::PutRequest(item_, &item_condition_));
+    items.emplace_back(store::PutRequest(creation_->item, &creation_->item_condition));
   } else {
     items.emplace_back(update());
   }
 }
 
 void LegWrite::append_check(std::vector<store::TransactItem>& items) const {
-  if (creates()) items.emplace_back(store::CheckRequest(owner_key_, owner_condition_));
+  if (!creates()) return;
+  items.emplace_back(store::CheckRequest(creation_->owner_key, creation_->owner_condition));
 }
 
 }  // namespace stint::ops

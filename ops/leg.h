@@ -42,14 +42,25 @@ enum class BypassMode : std::uint8_t {
 
 class Leg {
  public:
-  /// Starts from what the caches remember of shard 0.
-  Leg(const Context& cx, std::string_view entity, std::string_view resource) {
-    start(cx, entity, resource);
-  }
-  /// Starts from nothing.
+  /// Knows nothing, not even which bucket, until `take`.
+  Leg() = default;
+  /// Starts from nothing, past the caches.
   explicit Leg(std::shared_ptr<const BucketNames> names) { view.names = std::move(names); }
   Leg(const Leg&) = delete;
   Leg& operator=(const Leg&) = delete;
+  ~Leg() { give_back(); }
+
+  /// Starts from what the caches remember of shard 0. Precondition: the caller has the bucket's
+  /// turn, whose hash is `hash`; what is known is handed over until `give_back`.
+  void take(const Context& cx, std::uint64_t hash, std::string_view entity,
+            std::string_view resource);
+  /// The same for a caller without the turn, who only looks: a copy, never given back.
+  void peek(const Context& cx, std::string_view entity, std::string_view resource);
+  /// Has the caches remember what the leg knows. Does nothing unless the view was taken.
+  void give_back();
+  /// The same, but with nothing left to be remembered.
+  void forget();
+  bool taken() const { return caches_ != nullptr; }
 
   const BucketNames& names() const { return *view.names; }
   bool exists() const { return static_cast<bool>(view.image); }
@@ -105,16 +116,16 @@ class Leg {
 
  private:
   friend class PooledLeg;
-  void start(const Context& cx, std::string_view entity, std::string_view resource);
   /// Forgets everything, but keeps the memory of its lists for the next use.
   void clear();
-  Leg() = default;
+
+  Caches* caches_ = nullptr;  // where the view was taken from and goes back to
 };
 
 /// A leg whose memory is used again by the thread's next operation.
 class PooledLeg {
  public:
-  PooledLeg(const Context& cx, std::string_view entity, std::string_view resource);
+  PooledLeg();
   PooledLeg(PooledLeg&& other) noexcept = default;
   PooledLeg& operator=(PooledLeg&&) = delete;
   ~PooledLeg();
@@ -200,7 +211,7 @@ class LegWrite {
   /// Brings parameters up to date without taking anything (rules W10).
   void prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits);
 
-  bool creates() const { return static_cast<bool>(item_); }
+  bool creates() const { return creation_.has_value(); }
   bool opens_window() const { return creates() || leg_->plan.opens_window(); }
   /// Whether there is anything to write at all.
   bool empty() const { return empty_; }
@@ -208,19 +219,23 @@ class LegWrite {
   /// Appends the leg's members of a transaction: the write first.
   void append_write(std::vector<store::TransactItem>& items) const;
   void append_check(std::vector<store::TransactItem>& items) const;
-  const store::ImagePtr& created() const { return item_; }
+  const store::ImagePtr& created() const { return creation_->item; }
   Leg& leg() const { return *leg_; }
 
  private:
   void prepare_creation(TimePoint now);
   schema::WriteExtras extras(TimePoint now) const;
 
+  struct Creation {
+    store::ImagePtr item;
+    store::Condition item_condition;
+    store::Key owner_key;
+    store::Condition owner_condition;
+  };
+
   const Context* cx_;
   Leg* leg_;
-  store::ImagePtr item_;
-  store::Condition item_condition_;
-  store::Key owner_key_;
-  store::Condition owner_condition_;
+  std::optional<Creation> creation_;
   bool empty_ = false;
 };
 

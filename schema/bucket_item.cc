@@ -188,11 +188,8 @@ enum Code : std::uint32_t {
   kActionRemove,
 };
 
-enum Link : std::uint32_t {
-  kClause,       // a new clause of the conjunction
-  kAlternative,  // another alternative of the same clause
-  kAnd,          // another term of the same alternative
-};
+using Link = store::Condition::Join;
+using enum Link;
 
 constexpr std::uint32_t word(std::uint32_t code, Link link, AttrId attr) {
   return code << 26 | static_cast<std::uint32_t>(link) << 24 | store::index_of(attr);
@@ -248,7 +245,7 @@ class Emitter {
   }
   void absent_or(Test test, AttrId attr, std::int64_t value) {
     absent(attr);
-    number(test, attr, value, kAlternative);
+    number(test, attr, value, kOr);
   }
 
   void set(AttrId attr, std::int64_t value) {
@@ -286,14 +283,8 @@ std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::u
   auto program = std::make_shared<store::UpdateProgram>();
   int numbers = 0;
   int strings = 0;
-  std::vector<std::vector<store::Term>> clause;
-  auto close = [&] {
-    if (!clause.empty()) program->condition.require_any(std::move(clause));
-    clause.clear();
-  };
   for (std::uint32_t w : words) {
     std::uint32_t code = w >> 26;
-    auto link = static_cast<Link>(w >> 24 & 3);
     AttrId attr{w & 0xffffff};
     if (code < kActionSetNumber) {
       store::Term term;
@@ -311,12 +302,9 @@ std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::u
         term.test = static_cast<Test>(code - kTermNumber);
         term.operand = store::Operand::number_param(numbers++);
       }
-      if (link == kClause) close();
-      if (link != kAnd) clause.emplace_back();
-      clause.back().push_back(std::move(term));
+      program->condition.append(std::move(term), static_cast<Link>(w >> 24 & 3));
       continue;
     }
-    close();
     store::Action action{store::Change::kSet, attr};
     switch (code) {
       case kActionSetNumber: action.operand = store::Operand::number_param(numbers++); break;
@@ -333,7 +321,6 @@ std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::u
     }
     program->actions.push_back(std::move(action));
   }
-  close();
   return program;
 }
 
@@ -853,7 +840,7 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
   }
   for (const bucket::Seed& seed : plan.seeds) {
     out.absent(field_attr(seed.configured->name, Field::kCapacity));
-    out.absent(field_attr(seed.configured->name, Field::kBalance), kAlternative);
+    out.absent(field_attr(seed.configured->name, Field::kBalance), kOr);
   }
 
   out.set(n.nonce, extras.nonce);

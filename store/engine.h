@@ -53,8 +53,8 @@ class Engine {
   /// trouble is an `Outcome`.
   virtual void execute(std::span<Call> calls) noexcept = 0;
 
-  /// A hint that the item is used next. Does nothing by default.
-  virtual void prefetch(const Key& key) const noexcept { static_cast<void>(key); }
+  /// A hint that the item whose key has this hash is used next. Does nothing by default.
+  virtual void prefetch(std::uint64_t key_hash) const noexcept { static_cast<void>(key_hash); }
 
   /// Changes after `position` (0: from the oldest kept), oldest first, at most `limit`.
   /// Errors: `kInvalidArgument` when the engine was opened without a change stream.

@@ -21,9 +21,9 @@ std::uint32_t pack(AttrId id, ValueType type) {
   return index_of(id) | (static_cast<std::uint32_t>(type) << 24);
 }
 
-// Images hold a few dozen entries, which a halving without branches on the data finds fastest.
-const ImageEntry* find_entry(const ImageEntry* entries, std::uint32_t count, AttrId id) {
-  if (count == 0) return nullptr;
+// The last entry that does not come after `id`. Images hold a few dozen entries, which a halving
+// without branches on the data finds fastest. Precondition: there are entries.
+const ImageEntry* last_up_to(const ImageEntry* entries, std::uint32_t count, AttrId id) {
   std::uint32_t wanted = index_of(id);
   const ImageEntry* base = entries;
   while (count > 1) {
@@ -31,7 +31,7 @@ const ImageEntry* find_entry(const ImageEntry* entries, std::uint32_t count, Att
     if (index_of(base[half].id()) <= wanted) base += half;
     count -= half;
   }
-  return index_of(base->id()) == wanted ? base : nullptr;
+  return base;
 }
 
 }  // namespace
@@ -150,12 +150,19 @@ ImagePtr::~ImagePtr() {
   }
 }
 
-const ImageEntry* Image::find(AttrId id) const { return find_entry(entries(), count_, id); }
+const ImageEntry* Image::find(AttrId id) const {
+  if (count_ == 0) return nullptr;
+  const ImageEntry* entry = last_up_to(entries(), count_, id);
+  return entry->id() == id ? entry : nullptr;
+}
 
 const ImageEntry* Image::find_and_hint(AttrId id, const PositionHint& hint) const {
-  const ImageEntry* entry = find(id);
-  if (entry) hint.set(static_cast<std::uint32_t>(entry - entries()));
-  return entry;
+  if (count_ == 0) return nullptr;
+  const ImageEntry* entry = last_up_to(entries(), count_, id);
+  bool found = entry->id() == id;
+  bool after = !found && index_of(entry->id()) < index_of(id);
+  hint.set(static_cast<std::uint32_t>(entry - entries()) + (after ? 1 : 0));
+  return found ? entry : nullptr;
 }
 
 std::optional<std::int64_t> Image::number(AttrId id) const {

@@ -68,10 +68,16 @@ class Image {
 
   /// Null when absent.
   const ImageEntry* find(AttrId id) const;
-  /// The same, trying the hinted position first and leaving the right one in the hint.
+  /// The same, trying the hinted position first and leaving the right one in the hint. Of an
+  /// attribute that is absent the hint holds where it would stand.
   const ImageEntry* find(AttrId id, const PositionHint& hint) const {
     std::uint32_t at = hint.get();
-    if (at < count_ && entries()[at].id() == id) return entries() + at;
+    const ImageEntry* entry = entries() + at;
+    if (at < count_ && entry->id() == id) return entry;
+    if (at > 0 && at <= count_ && index_of(entry[-1].id()) < index_of(id) &&
+        (at == count_ || index_of(entry->id()) > index_of(id))) {
+      return nullptr;
+    }
     return find_and_hint(id, hint);
   }
   bool has(AttrId id) const { return find(id) != nullptr; }

@@ -66,7 +66,11 @@ struct Rejection {
 
 namespace internal {
 class LeaseState;
-}
+struct STINT_EXPORT LeaseStateDeleter {
+  void operator()(LeaseState* state) const noexcept;
+};
+using LeaseStatePtr = std::unique_ptr<LeaseState, LeaseStateDeleter>;
+}  // namespace internal
 
 /// What was taken, and the means to correct it. Movable, used by one thread at a time, and to be
 /// ended before its `Limiter` is destroyed.
@@ -78,7 +82,8 @@ class LeaseState;
 class STINT_EXPORT Lease {
  public:
   Lease();
-  explicit Lease(std::unique_ptr<internal::LeaseState> state);
+  /// For the library's own use; `LeaseState` is not public.
+  explicit Lease(internal::LeaseStatePtr state);
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
   ~Lease();
@@ -113,7 +118,7 @@ class STINT_EXPORT Lease {
   bool open() const;
 
  private:
-  std::unique_ptr<internal::LeaseState> state_;
+  internal::LeaseStatePtr state_;
   int exceptions_at_start_ = 0;
 };
 

@@ -77,13 +77,10 @@ class Speller {
 
   void condition(const Condition* condition, const Params& params) {
     if (!condition) return append_varint(out_, 0);
-    append_varint(out_, condition->clauses().size());
-    for (const auto& clause : condition->clauses()) {
-      append_varint(out_, clause.size());
-      for (const std::vector<Term>& terms : clause) {
-        append_varint(out_, terms.size());
-        for (const Term& term : terms) this->term(term, params);
-      }
+    append_varint(out_, condition->terms().size());
+    for (const Condition::JoinedTerm& joined : condition->terms()) {
+      tag(static_cast<char>(joined.join));
+      term(joined.term, params);
     }
   }
 

@@ -123,8 +123,8 @@ class RocksDbEngine final : public Engine {
 
   const Capabilities& capabilities() const noexcept override { return capabilities_; }
 
-  void prefetch(const Key& key) const noexcept override {
-    stripes_[stripe_number(key)].cache.prefetch(key.hash());
+  void prefetch(std::uint64_t key_hash) const noexcept override {
+    stripes_[stripe_number(key_hash)].cache.prefetch(key_hash);
   }
 
   void execute(std::span<Call> calls) noexcept override {
@@ -252,7 +252,8 @@ class RocksDbEngine final : public Engine {
     rocksdb::WriteBatch batch_;
   };
 
-  static std::size_t stripe_number(const Key& key) { return key.hash() >> 58; }
+  static std::size_t stripe_number(std::uint64_t key_hash) { return key_hash >> 58; }
+  static std::size_t stripe_number(const Key& key) { return stripe_number(key.hash()); }
   static_assert(kStripes == std::size_t{1} << (64 - 58));
   Stripe& stripe_of(const Key& key) { return stripes_[stripe_number(key)]; }
 
