@@ -263,9 +263,11 @@ std::int64_t carried_balance(const LimitState& stored, const Worth& worth,
 
 std::optional<Millis> burst_tolerance(const BucketState& state, const PlanOptions& options,
                                       TimePoint now) {
+  if (options.burst_tolerance_divisor == 0) {
+    return any_drip_fills(state, now) ? std::optional(Millis(0)) : std::nullopt;
+  }
   std::optional<Millis> full = shortest_time_to_full(state, now);
   if (!full) return std::nullopt;
-  if (options.burst_tolerance_divisor == 0) return Millis(0);
   return *full / options.burst_tolerance_divisor;
 }
 

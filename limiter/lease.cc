@@ -209,16 +209,18 @@ Decision Decision::admitted(std::vector<LimitStatus> limits, Lease lease) {
 }
 
 Decision Decision::rejected(Rejection rejection) {
-  Decision decision(Outcome::kRejected, rejection.limits);
-  decision.rejection_ = std::move(rejection);
+  Decision decision(Outcome::kRejected, {});
+  decision.refusal_ = std::make_unique<Refusal>();
+  decision.refusal_->rejection = std::move(rejection);
   return decision;
 }
 
 Decision Decision::disabled(std::string entity, std::string resource, std::string level) {
   Decision decision(Outcome::kDisabled, {});
-  decision.disabled_entity_ = std::move(entity);
-  decision.disabled_resource_ = std::move(resource);
-  decision.disabled_level_ = std::move(level);
+  decision.refusal_ = std::make_unique<Refusal>();
+  decision.refusal_->entity = std::move(entity);
+  decision.refusal_->resource = std::move(resource);
+  decision.refusal_->level = std::move(level);
   return decision;
 }
 

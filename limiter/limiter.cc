@@ -144,6 +144,10 @@ class Limiter::Impl final : public internal::LeaseEnder {
 
   Result<Decision> acquire(const AcquireRequest& request) {
     if (Status valid = ops::validate_acquire(request); !valid) return valid.error();
+    if (name_space_.load(std::memory_order_acquire) == nullptr) {
+      // Looking the namespace up may write, which no call with a wrong name may.
+      if (Status valid = ops::validate_names(request); !valid) return valid.error();
+    }
     internal::LeaseStatePtr lease = internal::new_lease_state(*this);
     Result<ops::Acquired> acquired =
         call([&](ops::Context& cx) { return ops::acquire(cx, request, lease->record()); },
@@ -157,8 +161,8 @@ class Limiter::Impl final : public internal::LeaseEnder {
       }
       case Outcome::kDisabled:
         report(EventKind::kDisabled, request, nullptr);
-        return Decision::disabled(std::move(acquired->disabled_entity), request.resource,
-                                  std::move(acquired->disabled_level));
+        return Decision::disabled(std::move(acquired->disabled->entity), request.resource,
+                                  std::move(acquired->disabled->level));
       case Outcome::kAdmitted: break;
     }
     report(EventKind::kAdmitted, request, nullptr);

@@ -121,10 +121,10 @@ class Acquire {
   Acquired disabled(const Leg& leg) const {
     Acquired result;
     result.outcome = Outcome::kDisabled;
-    result.disabled_entity = leg.names().entity;
     bool by_config = leg.view.config && leg.view.config->access == AccessPolicy::kDisabled;
-    result.disabled_level =
-        by_config ? std::string(to_string(leg.view.config->access_level)) : "bucket";
+    result.disabled.emplace();
+    result.disabled->entity = leg.names().entity;
+    result.disabled->level = by_config ? to_string(leg.view.config->access_level) : "bucket";
     return result;
   }
 
@@ -273,7 +273,11 @@ class Acquire {
     TimePoint at = leg.landed ? leg.plan.now : now;
     for (const NamedLimit& named : leg.named) {
       LimitStatus& status = result.limits.emplace_back();
-      status = leg.landed ? status_after(leg, named, at) : status_of(leg, named, at);
+      if (leg.landed) {
+        status_after(leg, named, at, status);
+      } else {
+        status = status_of(leg, named, at);
+      }
       note_seen(status, named, lease);
     }
     lease.bypassed = lease.bypassed || leg.bypass != BypassMode::kEnforce;
@@ -392,9 +396,20 @@ void report_disagreement(Context& cx, const Leg& leg) {
 
 }  // namespace
 
-Status validate_acquire(const AcquireRequest& request) {
+Status validate_names(const AcquireRequest& request) {
   if (Status s = model::validate_entity_id("entity", request.entity); !s) return s;
   if (Status s = model::validate_resource(request.resource); !s) return s;
+  return validate_names(request.consume);
+}
+
+Status validate_names(const std::vector<Consume>& amounts) {
+  for (const Consume& consume : amounts) {
+    if (Status s = model::validate_limit_name(consume.limit); !s) return s;
+  }
+  return Status();
+}
+
+Status validate_acquire(const AcquireRequest& request) {
   if (request.consume.empty()) {
     return Error::invalid("consume", "", "must name at least one limit");
   }
@@ -413,7 +428,6 @@ Status validate_acquire(const AcquireRequest& request) {
 Status validate_amounts(std::string_view field, const std::vector<Consume>& amounts) {
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     const Consume& consume = amounts[i];
-    if (Status s = model::validate_limit_name(consume.limit); !s) return s;
     auto name = [&] { return std::string(field) + "." + consume.limit; };
     if (!consume.amount.in_range()) {
       return Error::invalid(name(), "", "must not exceed 9e15 tokens");
@@ -447,8 +461,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     call_limits = *compiled;
   }
   Acquire job(cx, request, std::move(call_limits));
-  Error trouble(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
-
+  std::optional<Error> trouble;
   int attempt = 0;
   int turns = 0;
   constexpr int kMostTurns = 4 * kMostAttempts;
@@ -456,6 +469,13 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     TurnRequest my_turn(job.turn_keys());
     TimePoint now = co_await turn(my_turn);
     job.take_views();
+    if (!job.child.remembered()) {
+      // Names that a remembered bucket bears need not be looked at.
+      if (Status valid = validate_names(request); !valid) {
+        trouble = valid.error();
+        break;
+      }
+    }
     job.note_first_clock(now);
     // The parent's bucket needs its own place in the queue, and the clock is read after it.
     if (!job.parent && job.parent_moved()) {
@@ -496,6 +516,10 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     }
 
     if (const std::string* unknown = job.name_limits()) {
+      if (Status valid = validate_names(request.consume); !valid) {
+        trouble = valid.error();
+        break;
+      }
       if (job.configuration_is_fresh()) {
         trouble = unknown_limit(job, request, *unknown);
         break;
@@ -611,7 +635,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
   // What went wrong may have to do with what was remembered.
   Status returned = co_await give_back_landed(cx, job.fail());
   static_cast<void>(returned);
-  co_return trouble;
+  if (trouble) co_return std::move(*trouble);
+  co_return Error(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
 }
 
 }  // namespace stint::ops

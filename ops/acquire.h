@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,14 +66,22 @@ struct LeaseRecord {
 struct Acquired {
   Outcome outcome = Outcome::kAdmitted;
   std::vector<LimitStatus> limits;
-  std::string disabled_entity;  // disabled
-  std::string disabled_level;
+  /// Who is refused, and which level says so.
+  struct Disabled {
+    std::string entity;
+    std::string level;
+  };
+  std::optional<Disabled> disabled;
 };
 
-/// Checks everything about a request that needs no store.
+/// Checks everything about a request that needs no store, but the names.
 Status validate_acquire(const AcquireRequest& request);
+/// Checks the names in a request. `acquire` does so itself, before it asks anything of the store.
+Status validate_names(const AcquireRequest& request);
+Status validate_names(const std::vector<Consume>& amounts);
 
-/// Checks a list of amounts: names, range, no name twice. `field` names the list in errors.
+/// Checks a list of amounts but for the names: range, none named twice. `field` names the list in
+/// errors.
 Status validate_amounts(std::string_view field, const std::vector<Consume>& amounts);
 
 /// Fills `lease` when the request is admitted; it must be empty. Errors: those of the store;

@@ -30,6 +30,8 @@ struct ResolvedConfig {
   AccessPolicy access = AccessPolicy::kEnforce;
   ConfigLevel access_level = ConfigLevel::kNone;
   std::optional<bool> cascade;
+  /// How long a bucket of these limits is kept, in seconds; filled in when first needed.
+  std::optional<std::int64_t> lifetime_s;
   /// When it was read; what was taken from a cache counts from the reading.
   TimePoint read_at;
 };
@@ -62,6 +64,8 @@ struct View {
   /// The last image seen; empty when the bucket is not known to exist.
   store::ImagePtr image;
   std::shared_ptr<const schema::BucketLayout> layout;
+  /// `store::Image::lineage` of an image that the layout is known to fit.
+  std::uint64_t layout_fits = 0;
   TimePoint image_at;
   std::optional<ResolvedConfig> config;
   /// A refill lock was lost to another writer lately (decision 30 a).

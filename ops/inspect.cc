@@ -15,6 +15,7 @@ Status validate(std::string_view entity, std::string_view resource,
                 const std::vector<Consume>& need) {
   if (Status s = model::validate_entity_id("entity", entity); !s) return s;
   if (Status s = model::validate_resource(resource); !s) return s;
+  if (Status s = validate_names(need); !s) return s;
   return validate_amounts("need", need);
 }
 

@@ -49,8 +49,9 @@ void compare_with_config(Leg& leg) {
   leg.missing.clear();
   const schema::ConfigRecord* config = leg.config();
   if (config == nullptr) return;
-  for (const auto& configured : config->limits) {
-    int index = leg.view.layout->find(configured->limit().name());
+  for (std::size_t i = 0; i < config->limits.size(); ++i) {
+    const auto& configured = config->limits[i];
+    int index = leg.view.layout->find(configured->limit().name(), i);
     if (index < 0) {
       leg.missing.push_back(configured.get());
     } else if (!up_to_date(leg, static_cast<std::size_t>(index), *configured)) {
@@ -59,8 +60,7 @@ void compare_with_config(Leg& leg) {
   }
 }
 
-Status decode_leg(Context& cx, Leg& leg) {
-  View& view = leg.view;
+Status find_layout(Context& cx, View& view) {
   if (!view.layout || !view.layout->fits(*view.image)) {
     view.layout = cx.caches.find_layout(*view.image);
     if (!view.layout || !view.layout->fits(*view.image)) {
@@ -70,6 +70,15 @@ Status decode_leg(Context& cx, Leg& leg) {
       view.layout = *layout;
       cx.caches.put_layout(*view.image, view.layout);
     }
+  }
+  view.layout_fits = view.image->lineage();
+  return Status();
+}
+
+Status decode_leg(Context& cx, Leg& leg) {
+  View& view = leg.view;
+  if (!view.layout || view.layout_fits != view.image->lineage()) {
+    if (Status found = find_layout(cx, view); !found) return found.error();
   }
   return view.layout->decode(*view.image, leg.state);
 }
@@ -206,7 +215,8 @@ void Leg::take(const Context& cx, std::uint64_t hash, std::string_view entity,
                std::string_view resource) {
   // Where other processes write too, the callers of this one do not wait for each other either.
   bool exclusively = !cx.capabilities.shared_writers;
-  if (!cx.caches.take_view(hash, entity, resource, exclusively, view)) {
+  remembered_ = cx.caches.take_view(hash, entity, resource, exclusively, view);
+  if (!remembered_) {
     view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
   }
   caches_ = &cx.caches;
@@ -501,16 +511,15 @@ LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now) {
   return status;
 }
 
-LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now) {
+void status_after(const Leg& leg, const NamedLimit& named, TimePoint now, LimitStatus& status) {
   Standing standing(leg, named, now);
   const LimitState& limit = standing.limit();
   const Worth& worth = standing.worth();
   bool counted_only = leg.bypass != BypassMode::kEnforce;
   std::int64_t taken = counted_only ? 0 : named.amount;
-  LimitStatus status;
   status.entity = leg.names().entity;
   status.resource = leg.names().resource;
-  status.name = std::string(limit.name);
+  status.name = limit.name;
   status.kind = limit.kind;
   status.soft = named.soft;
   status.capacity = MilliTokens(worth.ceiling);
@@ -518,12 +527,10 @@ LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now)
   bool unopened = worth.transition == bucket::Transition::kOpen && taken == 0;
   if (leg.view.image && named.on_item >= 0 && !counted_only && !unopened) {
     // What the store holds now: others may have taken beside this write.
-    store::AttrId attr =
-        leg.view.layout->attr(static_cast<std::size_t>(named.on_item), schema::Field::kBalance);
+    std::optional<std::int64_t> stored = leg.view.layout->stored_balance(
+        *leg.view.image, static_cast<std::size_t>(named.on_item));
     std::int64_t pending = leg.plan.form == bucket::Form::kFast ? worth.added : 0;
-    if (std::optional<std::int64_t> stored = leg.view.image->number(attr)) {
-      status.remaining = MilliTokens(std::min(*stored + pending, worth.ceiling));
-    }
+    if (stored) status.remaining = MilliTokens(std::min(*stored + pending, worth.ceiling));
   }
   status.requested = MilliTokens(named.amount);
   status.refill_amount = MilliTokens(worth.share.refill);
@@ -535,7 +542,6 @@ LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now)
     status.window = WindowState::kRunning;
     status.resets_at = now + limit.window_length;
   }
-  return status;
 }
 
 bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoint now) {
@@ -554,19 +560,26 @@ bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoin
   return pin;
 }
 
-std::int64_t expiry_of(const Leg& leg, const Settings& settings, TimePoint now) {
+std::int64_t expiry_of(Leg& leg, const Settings& settings, TimePoint now) {
   bool entity_level =
       leg.level() == ConfigLevel::kEntityResource || leg.level() == ConfigLevel::kEntity;
   if (entity_level || settings.ttl_multiplier == 0 || leg.config() == nullptr) return 0;
-  std::int64_t lifetime = 0;
-  for (const auto& configured : leg.config()->limits) {
-    lifetime = std::max(lifetime, bucket::lifetime_s(configured->state(), settings.ttl_multiplier));
-  }
-  return to_epoch_s(now) + lifetime;
+  auto longest = [&] {
+    std::int64_t lifetime = 0;
+    for (const auto& configured : leg.config()->limits) {
+      lifetime =
+          std::max(lifetime, bucket::lifetime_s(configured->state(), settings.ttl_multiplier));
+    }
+    return lifetime;
+  };
+  if (leg.call_limits) return to_epoch_s(now) + longest();
+  std::optional<std::int64_t>& known = leg.view.config->lifetime_s;
+  if (!known) known = longest();
+  return to_epoch_s(now) + *known;
 }
 
 schema::WriteExtras LegWrite::extras(TimePoint now) const {
-  const Leg& leg = *leg_;
+  Leg& leg = *leg_;
   schema::WriteExtras extras;
   extras.nonce = leg.nonce;
   extras.shared_writers = cx_->capabilities.shared_writers;
@@ -603,6 +616,7 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
   leg.plan.clear();
   creation_.reset();
+  planned_from_ = nullptr;
   empty_ = leg.named.empty();
   if (empty_) return;
   for (NamedLimit& named : leg.named) named.soft = is_soft(leg, named, now);
@@ -672,6 +686,9 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
     }
   }
   leg.update.assign(leg.plan, *leg.view.layout, leg.state, extras(now));
+  // The locked form demands of the item nothing but what the plan found there, except that access
+  // is not refused.
+  if (!fast && !leg.state.disabled) planned_from_ = leg.view.image.get();
 }
 
 void LegWrite::prepare_plain(TimePoint now) {

@@ -61,6 +61,8 @@ class Leg {
   /// The same, but with nothing left to be remembered.
   void forget();
   bool taken() const { return caches_ != nullptr; }
+  /// Whether the caches knew anything when the view was taken.
+  bool remembered() const { return remembered_; }
 
   const BucketNames& names() const { return *view.names; }
   bool exists() const { return static_cast<bool>(view.image); }
@@ -120,6 +122,7 @@ class Leg {
   void clear();
 
   Caches* caches_ = nullptr;  // where the view was taken from and goes back to
+  bool remembered_ = false;
 };
 
 /// A leg whose memory is used again by the thread's next operation.
@@ -190,8 +193,8 @@ bool is_soft(const Leg& leg, const NamedLimit& named, TimePoint now);
 
 /// Status of a named limit before anything is taken.
 LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now);
-/// Status of a named limit after the leg's plan landed.
-LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now);
+/// Fills in, of a fresh status, that of a named limit after the leg's plan landed.
+void status_after(const Leg& leg, const NamedLimit& named, TimePoint now, LimitStatus& status);
 /// The period that the leg's landed debit of a named limit belongs to.
 bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoint now);
 
@@ -215,7 +218,9 @@ class LegWrite {
   bool opens_window() const { return creates() || leg_->plan.opens_window(); }
   /// Whether there is anything to write at all.
   bool empty() const { return empty_; }
-  store::UpdateRequest update() const { return leg_->update.request(leg_->names().key); }
+  store::UpdateRequest update() const {
+    return leg_->update.request(leg_->names().key, planned_from_);
+  }
   /// Appends the leg's members of a transaction: the write first.
   void append_write(std::vector<store::TransactItem>& items) const;
   void append_check(std::vector<store::TransactItem>& items) const;
@@ -236,6 +241,7 @@ class LegWrite {
   const Context* cx_;
   Leg* leg_;
   std::optional<Creation> creation_;
+  const store::Image* planned_from_ = nullptr;  // where the update's condition holds of it
   bool empty_ = false;
 };
 
@@ -244,7 +250,7 @@ bucket::BucketState unused_bucket(const schema::ConfigRecord& config, TimePoint 
 
 /// When the bucket of such limits may be removed: `now` plus their lifetime, in epoch seconds;
 /// 0: never (entity-level limits, or expiry switched off).
-std::int64_t expiry_of(const Leg& leg, const Settings& settings, TimePoint now);
+std::int64_t expiry_of(Leg& leg, const Settings& settings, TimePoint now);
 
 }  // namespace stint::ops
 

@@ -225,12 +225,11 @@ Result<std::shared_ptr<const ConfiguredLimit>> ConfiguredLimit::compile(const Li
 }
 
 const ConfiguredLimit* ConfigRecord::find(std::string_view name) const {
-  auto at =
-      std::lower_bound(limits.begin(), limits.end(), name,
-                       [](const std::shared_ptr<const ConfiguredLimit>& limit,
-                          std::string_view wanted) { return limit->limit().name() < wanted; });
-  if (at == limits.end() || (*at)->limit().name() != name) return nullptr;
-  return at->get();
+  // A dozen at most, so that nothing beats looking at each.
+  for (const std::shared_ptr<const ConfiguredLimit>& limit : limits) {
+    if (limit->limit().name() == name) return limit.get();
+  }
+  return nullptr;
 }
 
 Result<std::shared_ptr<const ConfigRecord>> decode_config(const store::Image& item,

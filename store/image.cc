@@ -1,11 +1,13 @@
 #include "store/image.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cstring>
 #include <limits>
 #include <new>
 
+#include "base/recycled_memory.h"
 #include "store/image_block.h"
 #include "store/number_text.h"
 #include "store/value_codec.h"
@@ -13,8 +15,16 @@
 namespace stint::store {
 namespace {
 
+/// Every write makes a block and gives up another of the same size.
+using BlockMemory = RecycledMemory<struct ImageUse, 64, 64, 32>;
+
 bool has_text(ValueType type) {
   return type != ValueType::kNumber && type != ValueType::kBool && type != ValueType::kNull;
+}
+
+std::uint64_t next_lineage() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 std::uint32_t pack(AttrId id, ValueType type) {
@@ -84,11 +94,12 @@ ImagePtr ImageAssembler::assemble(std::span<const PendingEntry> entries, std::in
   }
   assert(bytes <= std::numeric_limits<std::uint32_t>::max());
 
-  auto* block = static_cast<char*>(::operator new(bytes));
+  auto* block = static_cast<char*>(BlockMemory::allocate(bytes));
   auto* image = new (block) Image;
   image->count_ = static_cast<std::uint32_t>(entries.size());
   image->size_ = static_cast<std::uint32_t>(size_bytes);
   image->block_bytes_ = static_cast<std::uint32_t>(bytes);
+  image->lineage_ = next_lineage();
   auto* out = reinterpret_cast<ImageEntry*>(image + 1);
   std::size_t tail = sizeof(Image) + entries.size() * sizeof(ImageEntry);
   for (const PendingEntry& entry : entries) {
@@ -112,11 +123,12 @@ ImagePtr ImageAssembler::share(const Image& image) {
 }
 
 ImageAssembler::ImageAssembler(const Image& base) {
-  auto* block = static_cast<char*>(::operator new(base.block_bytes_));
+  auto* block = static_cast<char*>(BlockMemory::allocate(base.block_bytes_));
   image_ = new (block) Image;
   image_->count_ = base.count_;
   image_->size_ = base.size_;
   image_->block_bytes_ = base.block_bytes_;
+  image_->lineage_ = base.lineage_;
   std::memcpy(block + sizeof(Image), base.block() + sizeof(Image),
               base.block_bytes_ - sizeof(Image));
 }
@@ -145,8 +157,9 @@ ImagePtr::~ImagePtr() {
   // The last owner needs no atomic write; the acquire pairs with the releases of earlier owners.
   if (image_->references_.load(std::memory_order_acquire) == 1 ||
       image_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    std::size_t bytes = image_->block_bytes_;
     image_->~Image();
-    ::operator delete(const_cast<Image*>(image_));
+    BlockMemory::release(const_cast<Image*>(image_), bytes);
   }
 }
 

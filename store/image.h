@@ -101,6 +101,10 @@ class Image {
   /// Size by DynamoDB's rules: names and values (decision 23). Computed once, when built.
   std::int64_t size_bytes() const { return size_; }
 
+  /// Equal only for images of which one was made of the other by changing numbers: their
+  /// attributes, types and texts are the same. Never 0.
+  std::uint64_t lineage() const { return lineage_; }
+
   /// Same attributes with the same values.
   friend bool operator==(const Image& a, const Image& b);
 
@@ -116,6 +120,7 @@ class Image {
   std::uint32_t count_ = 0;
   std::uint32_t size_ = 0;         // by DynamoDB's rules
   std::uint32_t block_bytes_ = 0;  // of this block of memory, entries and texts included
+  std::uint64_t lineage_ = 0;
 };
 
 /// Builds images, from nothing or as a changed copy. Not thread-safe; reusable after `build`.

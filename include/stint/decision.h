@@ -140,25 +140,31 @@ class STINT_EXPORT Decision {
   explicit operator bool() const { return outcome_ == Outcome::kAdmitted; }
   Outcome outcome() const { return outcome_; }
   /// Status of every declared limit of every bucket involved, the entity's own first.
-  const std::vector<LimitStatus>& limits() const { return limits_; }
+  const std::vector<LimitStatus>& limits() const {
+    return outcome_ == Outcome::kRejected && refusal_ ? refusal_->rejection.limits : limits_;
+  }
   /// Precondition: admitted. Ownership stays with the decision; move it out to keep it longer.
   Lease& lease() { return lease_; }
   /// Precondition: rejected.
-  const Rejection& rejection() const { return *rejection_; }
+  const Rejection& rejection() const { return refusal_->rejection; }
   /// Precondition: disabled. Who is refused, and the level that says so.
-  const std::string& disabled_entity() const { return disabled_entity_; }
-  const std::string& disabled_resource() const { return disabled_resource_; }
-  const std::string& disabled_level() const { return disabled_level_; }
+  const std::string& disabled_entity() const { return refusal_->entity; }
+  const std::string& disabled_resource() const { return refusal_->resource; }
+  const std::string& disabled_level() const { return refusal_->level; }
   bool degraded() const { return lease_.degraded(); }
 
  private:
+  struct Refusal {
+    Rejection rejection;   // rejected
+    std::string entity;    // disabled
+    std::string resource;  // disabled
+    std::string level;     // disabled
+  };
+
   Outcome outcome_;
   std::vector<LimitStatus> limits_;
   Lease lease_;
-  std::optional<Rejection> rejection_;
-  std::string disabled_entity_;
-  std::string disabled_resource_;
-  std::string disabled_level_;
+  std::unique_ptr<Refusal> refusal_;  // unless admitted
 };
 
 }  // namespace stint
