@@ -1,11 +1,14 @@
 #include "bench/world.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 namespace stint::bench {
@@ -87,8 +90,9 @@ LimiterOptions limiter_options(const WorldOptions& options, Clock& clock) {
   if (!options.system_clock) made.clock = &clock;
   made.seed = 1;
   made.config_ttl = options.config_ttl;
-  // Shards fill unevenly.
-  made.max_views = std::max<std::size_t>(2 * options.entities, 1'000);
+  // Shards fill unevenly: twice as many to be sure of all.
+  made.max_views = options.max_views > 0 ? options.max_views
+                                         : std::max<std::size_t>(2 * options.entities, 1'000);
   return made;
 }
 
@@ -106,12 +110,27 @@ World::World(const WorldOptions& options)
   }
 }
 
-void World::fill() {
-  AcquireRequest request = caller(0).request;
-  for (std::size_t i = 0; i < entities_; ++i) {
-    name_entity(i, request.entity);
-    require(static_cast<bool>(limiter.acquire(request).value()), "a bucket was not created");
-  }
+void World::fill(int threads) {
+  constexpr std::size_t kEntitiesPerShare = 10'000;
+  const bool shows = entities_ > kEntitiesPerShare && isatty(STDERR_FILENO) != 0;
+  std::atomic<std::size_t> taken{0};
+  auto work = [&] {
+    AcquireRequest request = caller(0).request;
+    std::size_t from;
+    while ((from = taken.fetch_add(kEntitiesPerShare)) < entities_) {
+      if (shows) std::fprintf(stderr, "\rfilling: %zu of %zu entities", from, entities_);
+      const std::size_t end = std::min(from + kEntitiesPerShare, entities_);
+      for (std::size_t i = from; i < end; ++i) {
+        name_entity(i, request.entity);
+        require(static_cast<bool>(limiter.acquire(request).value()), "a bucket was not created");
+      }
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  if (shows) std::fprintf(stderr, "\r\033[K");
 }
 
 }  // namespace stint::bench

@@ -91,6 +91,8 @@ struct WorldOptions {
   bool system_clock = false;
   /// A year: configuration is read anew by time, and a virtual clock passes much of it.
   Millis config_ttl{365LL * 86'400'000};
+  /// Buckets that the limiter remembers; 0: all of them.
+  std::size_t max_views = 0;
 };
 
 /// One caller with its own order of entities and its own request.
@@ -114,8 +116,9 @@ struct alignas(128) Caller {
 class World {
  public:
   explicit World(const WorldOptions& options);
-  /// One acquire of one token of each limit for every entity: creates their buckets.
-  void fill();
+  /// One acquire of one token of each limit for every entity: creates their buckets, if need be.
+  /// Shows how far it is on a terminal. More than one thread need the system's clock.
+  void fill(int threads = 1);
   Caller& caller(int number) { return *callers_[static_cast<std::size_t>(number)]; }
 
  private:
