@@ -110,16 +110,17 @@ World::World(const WorldOptions& options)
   }
 }
 
-void World::fill(int threads) {
+void World::fill(int threads, std::size_t most) {
+  const std::size_t wanted = std::min(entities_, most);
   constexpr std::size_t kEntitiesPerShare = 10'000;
-  const bool shows = entities_ > kEntitiesPerShare && isatty(STDERR_FILENO) != 0;
+  const bool shows = wanted > kEntitiesPerShare && isatty(STDERR_FILENO) != 0;
   std::atomic<std::size_t> taken{0};
   auto work = [&] {
     AcquireRequest request = caller(0).request;
     std::size_t from;
-    while ((from = taken.fetch_add(kEntitiesPerShare)) < entities_) {
-      if (shows) std::fprintf(stderr, "\rfilling: %zu of %zu entities", from, entities_);
-      const std::size_t end = std::min(from + kEntitiesPerShare, entities_);
+    while ((from = taken.fetch_add(kEntitiesPerShare)) < wanted) {
+      if (shows) std::fprintf(stderr, "\rfilling: %zu of %zu entities", from, wanted);
+      const std::size_t end = std::min(from + kEntitiesPerShare, wanted);
       for (std::size_t i = from; i < end; ++i) {
         name_entity(i, request.entity);
         require(static_cast<bool>(limiter.acquire(request).value()), "a bucket was not created");

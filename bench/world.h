@@ -116,9 +116,10 @@ struct alignas(128) Caller {
 class World {
  public:
   explicit World(const WorldOptions& options);
-  /// One acquire of one token of each limit for every entity: creates their buckets, if need be.
-  /// Shows how far it is on a terminal. More than one thread need the system's clock.
-  void fill(int threads = 1);
+  /// One acquire of one token of each limit for every entity, or the first `most` of them: creates
+  /// their buckets, if need be. Shows how far it is on a terminal. More than one thread need the
+  /// system's clock.
+  void fill(int threads = 1, std::size_t most = SIZE_MAX);
   Caller& caller(int number) { return *callers_[static_cast<std::size_t>(number)]; }
 
  private:
