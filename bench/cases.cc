@@ -253,10 +253,11 @@ class Cases {
       name_entity(number++, caller.request.entity);
       acquire(world, caller);
     };
-    add(name, "the first request of an entity, which creates its bucket",
-        maker(
-            options, [](World&) {}, step))
-        .steps = static_cast<std::int64_t>(options.entities);
+    Case& added = add(name, "the first request of an entity, which creates its bucket",
+                      maker(
+                          options, [](World&) {}, step));
+    added.steps = static_cast<std::int64_t>(options.entities);
+    added.waits = static_cast<bool>(open);
   }
 
   std::vector<Case> cases_;

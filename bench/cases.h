@@ -34,7 +34,7 @@ struct Case {
   bool latency = false;
   /// More than 0: a scenario has so many steps and is then used up.
   std::int64_t steps = 0;
-  /// Whether steps wait for something beside the processor.
+  /// Whether steps wait for other callers or for a disk, so that only the wall's time counts.
   bool waits = false;
 };
 

@@ -9,17 +9,32 @@
 // time-stamp counter around every step. Their counters are nanoseconds: median_ns, p99_ns, p999_ns,
 // and clock_ns, what the readings themselves add to each. `requests` counts what one step asks of
 // the store.
+//
+// Cases of several callers, or of a store on disk, are timed by the wall, in chunks that all
+// callers begin together and end together: an iteration is one chunk of each caller. So the rate is
+// that of all of them, and does not grow when some are served before others.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 
 #include "bench/bench_main.h"
 #include "bench/cases.h"
 #include "bench/latency.h"
+#include "bench/turn.h"
 
 namespace stint::bench {
 namespace {
+
+std::int64_t chunk_of(const Case& wanted) {
+  constexpr std::int64_t kChunk = 1000;
+  if (!wanted.waits) return 1;
+  return wanted.steps > 0 ? std::min(wanted.steps, kChunk) : kChunk;
+}
 
 /// The scenario in use. It goes before `main` ends: engines do not outlive the statics of their
 /// libraries.
@@ -32,37 +47,57 @@ class Stage {
       scenario_.reset();
       present_ = &wanted;
       scenario_ = wanted.make();
+      turn_.emplace(wanted.callers);
     }
     return *scenario_;
   }
+  /// Where the callers of the case wait for each other.
+  Turn& turn() { return *turn_; }
 
  private:
   std::mutex mutex_;
   const Case* present_ = nullptr;
   std::unique_ptr<Scenario> scenario_;
+  std::optional<Turn> turn_;
 };
+
+/// Calls `step` as often as the benchmark wants it. Returns how often that was.
+template <typename Step>
+std::int64_t repeat(benchmark::State& state, Stage& stage, const Case& wanted, const Step& step) {
+  if (!wanted.waits) {
+    for (auto _ : state) step();
+    return state.iterations();
+  }
+  const std::int64_t chunk = chunk_of(wanted);
+  for (auto _ : state) {
+    const auto start = stage.turn().wait();
+    for (std::int64_t i = 0; i < chunk; ++i) step();
+    const std::chrono::duration<double> spent = stage.turn().wait() - start;
+    state.SetIterationTime(spent.count());
+  }
+  return state.iterations() * chunk;
+}
 
 void measure_rate(benchmark::State& state, Stage& stage, const Case& wanted) {
   Scenario& scenario = stage.play(wanted);
   const int caller = state.thread_index();
   const std::uint64_t before = scenario.stats().requests;
-  for (auto _ : state) scenario.step(caller);
-  state.SetItemsProcessed(state.iterations());
-  if (wanted.callers == 1) {
-    state.counters["requests"] = static_cast<double>(scenario.stats().requests - before) /
-                                 static_cast<double>(state.iterations());
-  }
+  const std::int64_t steps = repeat(state, stage, wanted, [&] { scenario.step(caller); });
+  state.SetItemsProcessed(steps);
+  if (wanted.callers > 1) return;
+  state.counters["requests"] =
+      static_cast<double>(scenario.stats().requests - before) / static_cast<double>(steps);
 }
 
 void measure_latency(benchmark::State& state, Stage& stage, const Case& wanted) {
   Scenario& scenario = stage.play(wanted);
   const int caller = state.thread_index();
-  Samples samples(static_cast<std::size_t>(state.max_iterations));
-  for (auto _ : state) {
+  Samples samples(static_cast<std::size_t>(state.max_iterations * chunk_of(wanted)));
+  repeat(state, stage, wanted, [&] {
     const std::uint64_t begin = Ticks::before();
     scenario.step(caller);
     samples.add(Ticks::after() - begin);
-  }
+  });
   samples.finish();
   auto show = [&](const char* name, double nanoseconds) {
     state.counters[name] = benchmark::Counter(nanoseconds, benchmark::Counter::kAvgThreads);
@@ -78,8 +113,8 @@ void register_one(Stage& stage, const Case& wanted, const std::string& name,
   auto* made = benchmark::RegisterBenchmark(
       name.c_str(),
       [&stage, &wanted, measure](benchmark::State& state) { measure(state, stage, wanted); });
-  if (wanted.steps > 0) made->Iterations(wanted.steps);
-  if (wanted.waits) made->Threads(wanted.callers)->UseRealTime();
+  if (wanted.steps > 0) made->Iterations(wanted.steps / chunk_of(wanted));
+  if (wanted.waits) made->Threads(wanted.callers)->UseManualTime();
 }
 
 void register_cases(Stage& stage) {

@@ -19,7 +19,6 @@
 #include <rocksdb/utilities/options_util.h>
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -32,6 +31,7 @@
 #include <vector>
 
 #include "bench/bench_main.h"
+#include "bench/turn.h"
 #include "bench/world.h"
 
 namespace stint::bench {
@@ -200,7 +200,7 @@ struct Pair {
   std::unique_ptr<Work> first;
   std::unique_ptr<Work> second;
   double record_bytes = 0;
-  std::barrier<> turn;
+  Turn turn;
 };
 
 struct PairCase {
@@ -239,11 +239,9 @@ void measure(benchmark::State& state, Stage& stage, const PairCase& wanted) {
   int begin_with = 0;
   for (auto _ : state) {
     for (int which : {begin_with, 1 - begin_with}) {
-      pair.turn.arrive_and_wait();
-      const Steady::time_point start = Steady::now();
+      const Steady::time_point start = pair.turn.wait();
       for (int i = 0; i < wanted.chunk; ++i) works[which]->step(caller);
-      pair.turn.arrive_and_wait();
-      spent[which] += Steady::now() - start;
+      spent[which] += pair.turn.wait() - start;
     }
     begin_with = 1 - begin_with;
   }

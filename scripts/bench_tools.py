@@ -117,11 +117,13 @@ def runs_of(report):
 
 
 def cost_ns(run):
-    """What one run says of its case: the median step where it timed single ones; else its time by
-    the wall for cases that wait ("real_time" in the name), and of the processor for all others.
+    """What one run says of its case: the median step where it timed single ones, else what a step
+    takes by its rate, else the time of an iteration: by the wall if the name says so.
     """
     if "median_ns" in run:
         return run["median_ns"]
+    if "items_per_second" in run:
+        return 1e9 / run["items_per_second"]
     by_wall = re.search(r"/(real|manual)_time\b", run["name"]) is not None
     return run["real_time" if by_wall else "cpu_time"] * NS_PER_UNIT[run["time_unit"]]
 

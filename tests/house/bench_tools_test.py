@@ -118,6 +118,9 @@ class Reading(unittest.TestCase):
         self.assertEqual(self.cost(name="replay/a/manual_time"), 3000)
         self.assertEqual(self.cost(name="memory/real_times"), 2000)
 
+    def test_a_rate_tells_more_than_the_time_of_a_chunk(self):
+        self.assertEqual(self.cost(name="a/manual_time/threads:4", items_per_second=4e6), 250)
+
     def test_single_steps_go_by_their_median(self):
         self.assertEqual(self.cost(name="memory/a/latency", median_ns=432.5), 432.5)
 
