@@ -100,6 +100,27 @@ def in_turn(rounds):
         yield ("base", "head") if number % 2 == 0 else ("head", "base")
 
 
+# ---- Text ----
+
+
+def digits(value):
+    """Three significant digits, without an exponent."""
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:.3g}"
+
+
+def shown(value, kind):
+    if kind == "rate":
+        return f"{digits(value)}/s"
+    if kind == "ns":
+        return f"{digits(value)} ns" if value < 1000 else f"{digits(value / 1000)} µs"
+    if kind == "bytes":
+        return f"{digits(value)} B"
+    return digits(value)
+
+
 # ---- Benchmarks ----
 
 NS_PER_UNIT = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -259,20 +280,23 @@ def replace_folder(source, target):
             place.write_bytes(content)
 
 
-def unpack_revision(revision):
-    """The source tree of a revision, below build/compare, unpacked once."""
+def unpack_revision(revision, suffix):
+    """The source tree of a revision, below build/compare, unpacked once for each suffix."""
     done = subprocess.run(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"],
                           cwd=ROOT, text=True, capture_output=True, check=False)
     if done.returncode != 0:
         raise Trouble(f"{revision} is neither a directory nor a revision")
     commit = done.stdout.strip()
-    tree = ROOT / "build" / "compare" / commit[:12]
-    if not (tree / "CMakeLists.txt").is_file():
-        shutil.rmtree(tree, ignore_errors=True)
-        tree.mkdir(parents=True)
+    tree = ROOT / "build" / "compare" / (commit[:12] + suffix)
+    if not tree.is_dir():
+        # An interrupted run must not leave half a tree that looks like a whole one.
+        unfinished = tree.with_name(tree.name + ".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
         archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True,
                                  check=True)
-        subprocess.run(["tar", "-x"], cwd=tree, input=archive.stdout, check=True)
+        subprocess.run(["tar", "-x"], cwd=unfinished, input=archive.stdout, check=True)
+        unfinished.rename(tree)
     return tree
 
 
@@ -289,10 +313,15 @@ def programs_of(place, targets, own_benchmarks):
         if missing:
             raise Trouble(f"{programs} has no {', '.join(missing)}; build the preset bench there")
         return programs.resolve()
-    tree = unpack_revision(place)
-    if not own_benchmarks:
-        replace_folder(ROOT / "bench", tree / "bench")
-    return build_tree(tree, targets)
+    if own_benchmarks:
+        return build_tree(unpack_revision(place, "-own"), targets)
+    tree = unpack_revision(place, "")
+    replace_folder(ROOT / "bench", tree / "bench")
+    try:
+        return build_tree(tree, targets)
+    except Trouble as trouble:
+        raise Trouble(f"{trouble}\n{place} does not build with the benchmarks of the working tree; "
+                      "--own-benchmarks takes its own") from trouble
 
 
 class Progress:

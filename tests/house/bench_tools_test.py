@@ -150,6 +150,20 @@ class Reading(unittest.TestCase):
                          "std::map::find")
 
 
+class Text(unittest.TestCase):
+    def test_three_digits(self):
+        for value, text in ((0, "0"), (0.51234, "0.512"), (2.5, "2.5"), (99.96, "100"),
+                            (1234.4, "1,230"), (404_321, "404,000")):
+            self.assertEqual(bench_tools.digits(value), text)
+
+    def test_units(self):
+        self.assertEqual(bench_tools.shown(404_321, "rate"), "404,000/s")
+        self.assertEqual(bench_tools.shown(325.4, "ns"), "325 ns")
+        self.assertEqual(bench_tools.shown(2510, "ns"), "2.51 µs")
+        self.assertEqual(bench_tools.shown(1147.2, "bytes"), "1,150 B")
+        self.assertEqual(bench_tools.shown(0.8512, "ratio"), "0.851")
+
+
 class Compare(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()

@@ -3,7 +3,7 @@
 // by that of the second.
 //
 //     cmake --preset bench && cmake --build --preset bench
-//     build/bench/bin/rocksdb_bench
+//     build/bench/bin/durable_bench
 //
 // beside_put: decisions of two limits against plain puts of the same records into a database with
 //   the same content and options, by the same number of threads.
