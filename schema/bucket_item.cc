@@ -343,6 +343,14 @@ AttrId field_attr(std::string_view limit, Field field) {
   return store::intern(name);
 }
 
+FieldAttrs field_attrs(std::string_view limit) {
+  FieldAttrs attrs{};
+  for (int i = 0; i < kFieldCount; ++i) {
+    attrs[static_cast<std::size_t>(i)] = field_attr(limit, static_cast<Field>(i));
+  }
+  return attrs;
+}
+
 struct BucketLayout::Prepared {
   std::vector<std::uint32_t> words;
   std::shared_ptr<const store::UpdateProgram> program;
@@ -391,9 +399,7 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
     LimitLayout limit;
     limit.name = name;
     limit.reserved = name == model::kWriteCapacityLimit;
-    for (int i = 0; i < kFieldCount; ++i) {
-      limit.fields[static_cast<std::size_t>(i)] = field_attr(name, static_cast<Field>(i));
-    }
+    limit.fields = field_attrs(name);
     if (!limit.reserved) {
       ++visible;
       auto own = [&](Field field, std::string_view inherited) -> std::string_view {
@@ -535,9 +541,7 @@ Status BucketLayout::decode(const store::Image& item, bucket::BucketState& state
       case kValidUntil: state.valid_until = from_epoch_ms(value); break;
       case kShardCount: state.shard_count = value; break;
       case kExpiry: state.expires_at_s = value; break;
-      case kDisabled:
-        state.disabled = entry.type() == ValueType::kBool && value != 0;
-        break;
+      case kDisabled: state.disabled = entry.type() == ValueType::kBool && value != 0; break;
       case kBypass: state.bypass_until = stamp_deadline(entry); break;
       case kRemainders:
         if (entry.type() == ValueType::kString) remainders = item.text(entry);
@@ -651,8 +655,7 @@ BucketOwner decode_owner(const store::Image& item) {
 
 std::optional<std::int64_t> BucketLayout::stored_balance(const store::Image& item,
                                                          std::size_t limit) const {
-  const ImageEntry* entry =
-      item.find(attr(limit, Field::kBalance), limits_[limit].balance_at);
+  const ImageEntry* entry = item.find(attr(limit, Field::kBalance), limits_[limit].balance_at);
   if (entry == nullptr || entry->type() != ValueType::kNumber) return std::nullopt;
   return entry->number;
 }
@@ -699,8 +702,9 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   auto ends_at = [&](TimePoint at) { boundary = boundary ? std::min(*boundary, at) : at; };
   for (const NewLimit& limit : bucket.limits) {
     const LimitState& state = limit.configured->state();
-    const std::string& name = limit.configured->limit().name();
-    auto set = [&](Field field, std::int64_t value) { item.set(field_attr(name, field), value); };
+    const FieldAttrs& attrs = limit.configured->bucket_attrs();
+    auto attr = [&](Field field) { return attrs[static_cast<std::size_t>(field)]; };
+    auto set = [&](Field field, std::int64_t value) { item.set(attr(field), value); };
     std::int64_t share = bucket::share_at(state, now, bucket.shard_count).capacity;
     // Under bypass everything is funded and nothing debited; consumption still counts (rules 5.7).
     std::int64_t debit = bucket.bypass_until ? 0 : limit.debit;
@@ -712,7 +716,7 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
     if (state.is_quota()) set(Field::kGrantCount, bucket.shard_count);
     auto set_schedule = [&](Field field, const std::string& text, const std::string& inherited) {
       if (text == inherited) return;
-      item.set(field_attr(name, field), text.empty() ? kNone : std::string_view(text));
+      item.set(attr(field), text.empty() ? kNone : std::string_view(text));
     };
     set_schedule(Field::kLevels, limit.configured->levels_text(), default_levels);
     set_schedule(Field::kResets, limit.configured->resets_text(), default_resets);

@@ -15,35 +15,13 @@
 #include "bucket/plan.h"
 #include "bucket/state.h"
 #include "model/schedule.h"
+#include "schema/bucket_fields.h"
 #include "schema/config_item.h"
 #include "store/expression.h"
 #include "store/image.h"
 #include "store/request.h"
 
 namespace stint::schema {
-
-/// Fields of one limit on a bucket item, `b_{limit}_{field}`.
-enum class Field : std::uint8_t {
-  kBalance,         // tk
-  kCapacity,        // cp
-  kRefill,          // ra
-  kPeriod,          // rp
-  kConsumed,        // tc
-  kLevels,          // sched
-  kResets,          // rsched
-  kWindowStart,     // ws
-  kWindowLength,    // rsa
-  kWindowApplied,   // wa
-  kFanoutConsumed,  // wtc
-  kGrantCount,      // gc
-  kTopUp,           // tu
-  kResetsTaken,     // rn
-  kSoft,            // soft
-};
-inline constexpr int kFieldCount = 15;
-
-/// The interned attribute of one field of a limit.
-store::AttrId field_attr(std::string_view limit, Field field);
 
 /// Owner stamp and other item-level facts that only some operations need.
 struct BucketOwner {
@@ -114,7 +92,7 @@ class BucketLayout {
     std::string name;
     LimitKind kind = LimitKind::kRate;
     bool reserved = false;
-    std::array<store::AttrId, kFieldCount> fields{};
+    FieldAttrs fields{};
     store::PositionHint balance_at;
     std::string levels_text;
     std::string resets_text;

@@ -94,9 +94,7 @@ class FaultyStore final : public store::Engine {
     return inner_->capabilities();
   }
   void execute(std::span<store::Call> calls) noexcept override;
-  void prefetch(std::uint64_t key_hash) const noexcept override {
-    inner_->prefetch(key_hash);
-  }
+  void prefetch(std::uint64_t key_hash) const noexcept override { inner_->prefetch(key_hash); }
   Result<std::vector<store::ChangeRecord>> changes(std::uint64_t position, int limit) override {
     return inner_->changes(position, limit);
   }
