@@ -18,6 +18,8 @@
 #include "cli/render.h"
 #include "cli/replay/replay_command.h"
 #include "model/names.h"
+#include "schema/records.h"
+#include "stint/version.h"
 
 namespace stint::cli {
 namespace {
@@ -159,6 +161,15 @@ bool asks_for_json(const std::vector<std::string>& arguments) {
   return std::find(arguments.begin(), end, "--json") != end;
 }
 
+void print_version(std::ostream& out) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("version", version());
+  json.member("store_format", schema::kStoreFormatVersion);
+  json.end_object();
+  out << json.text() << '\n';
+}
+
 }  // namespace
 
 int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
@@ -173,7 +184,8 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
       "this resource now, and if not, when?",
       "stint");
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", "stint " STINT_VERSION);
+  app.set_version_flag("--version", fmt::format("stint {}", version()),
+                       "Print the version and exit");
   add_text_option(app, "--store", globals.store_name, "DIR",
                   "Where everything is kept: a directory, or memory: for a store that is gone when "
                   "the command ends")
@@ -205,6 +217,10 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   } catch (const CLI::CallForHelp& request) {
     return app.exit(request, out, err) == 0 ? kExitOk : kExitUsage;
   } catch (const CLI::CallForVersion& request) {
+    if (asks_for_json(arguments)) {
+      print_version(out);
+      return kExitOk;
+    }
     return app.exit(request, out, err) == 0 ? kExitOk : kExitUsage;
   } catch (const CLI::ParseError& error) {
     std::string reason = describe_problem(app, error);
