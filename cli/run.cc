@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
+#include "cli/generate/generate_command.h"
 #include "cli/instant.h"
 #include "cli/json_writer.h"
 #include "cli/manifest/manifest_command.h"
@@ -36,14 +37,17 @@ constexpr const char* kFooter =
     "  6   a stored item is corrupt\n"
     "  10  rejected, or refused by policy\n"
     "\n"
+    "Environment:\n"
+    "  STINT_STORE  read where --store is not given\n"
+    "  TZ           read where --tz is not given\n"
+    "  NO_COLOR     if set, no colours\n"
+    "\n"
     "Example:\n"
     "  stint limits set --resource api rpm:60/min session:10_000+5h\n"
     "  stint acquire user-1 api --consume rpm=1 session=1500\n"
     "  stint explain user-1 api\n"
     "\n"
-    "Ids that begin with \"-\" go after \"--\". STINT_STORE and TZ are read where --store and --tz "
-    "are\n"
-    "not given.";
+    "Ids that begin with \"-\" go after \"--\".";
 
 // Wraps descriptions, which the library's formatter does not.
 class HelpFormatter : public CLI::Formatter {
@@ -209,6 +213,8 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_limits_command(app, globals);
   add_manifest_command(app, globals);
   add_replay_command(app, globals);
+  add_completion_command(app, globals);
+  add_help_man_command(app, globals);
 
   std::vector<std::string> normalised = normalise(arguments);
   std::reverse(normalised.begin(), normalised.end());  // as the parser wants them
