@@ -90,9 +90,12 @@ install(FILES
   DESTINATION "${stint_package_dir}"
   COMPONENT core_dev)
 
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
-  DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-  COMPONENT core_dev)
+# Debian packages have a file of their own for it.
+if(NOT STINT_PACKAGE)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    COMPONENT core_dev)
+endif()
 
 if(TARGET stint)
   install(TARGETS stint RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
