@@ -36,8 +36,9 @@ Cost write_cost(const Image* before, const Image* after, IndexLayout layout, boo
 /// The same for a write that changes no key of any index, which is all but creations and deletes.
 Cost write_cost_in_place(const Image& before, const Image& after, IndexLayout layout,
                          bool transactional);
-/// Units of a query: what the index projects, rounded up once; where only keys are projected but
-/// whole items are answered, each is read by its key besides.
+/// Units of a query, or of a page of a scan (of the table): what the index projects, rounded up
+/// once; where only keys are projected but whole items are answered, each is read by its key
+/// besides.
 Cost query_cost(Index index, IndexLayout layout, std::span<const ImagePtr> images);
 /// Units of a failed condition, by the item's size.
 Cost failed_condition_cost(const Image* item, bool transactional);

@@ -22,8 +22,9 @@ enum class RequestKind : std::uint8_t {
   kDelete,
   kTransact,
   kQuery,
+  kScan,
 };
-inline constexpr std::size_t kRequestKinds = 7;
+inline constexpr std::size_t kRequestKinds = 8;
 
 RequestKind kind_of(const store::Call& call);
 
@@ -64,7 +65,7 @@ struct Fault {
 /// A request as the store saw it.
 struct LoggedCall {
   RequestKind kind;
-  std::string pk;  ///< Of the item, the first item, or the queried partition.
+  std::string pk;  ///< Of the item, the first item, or the queried partition; of a scan empty.
   std::string sk;
   int deliveries;
   store::Outcome outcome;  ///< As told to the caller.
