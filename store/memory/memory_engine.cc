@@ -49,6 +49,21 @@ class MemoryEngine final : public Engine {
     shard_of(key.hash()).table.prefetch(key.hash());
   }
 
+  Result<EngineState> state() override {
+    EngineState state;
+    state.kind = "memory";
+    state.durability = "none: everything is gone with this process";
+    std::uint64_t records = 0;
+    for (auto& stripes : indexes_) {
+      for (IndexStripe& stripe : stripes) {
+        std::lock_guard lock(stripe.mutex);
+        records += stripe.entries.size();
+      }
+    }
+    state.estimated_records = records;
+    return state;
+  }
+
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
     if (!capabilities_.change_stream) return Engine::changes(position, limit);
     std::lock_guard lock(changes_mutex_);

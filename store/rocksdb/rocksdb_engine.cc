@@ -24,6 +24,7 @@
 #include "store/embedded/reply.h"
 #include "store/embedded/token_memory.h"
 #include "store/embedded/write_plan.h"
+#include "store/rocksdb/backup.h"
 #include "store/rocksdb/directory.h"
 #include "store/value_codec.h"
 
@@ -141,6 +142,23 @@ class RocksDbEngine final : public Engine {
       }
     }
   }
+
+  Result<EngineState> state() override {
+    EngineState state;
+    state.kind = "rocksdb";
+    state.location = db_->GetName();
+    state.durability = write_options_.sync ? "a loss of power" : "a killed process";
+    std::uint64_t records = 0;
+    if (db_->GetIntProperty(rocksdb::DB::Properties::kEstimateNumKeys, &records)) {
+      state.estimated_records = records;
+    }
+    Result<std::uint64_t> bytes = directory_bytes(state.location);
+    if (!bytes) return bytes.error();
+    state.disk_bytes = *bytes;
+    return state;
+  }
+
+  Status backup(const std::string& directory) override { return write_backup(*db_, directory); }
 
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
     if (!capabilities_.change_stream) return Engine::changes(position, limit);
