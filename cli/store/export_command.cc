@@ -141,10 +141,9 @@ Result<int> run_export(const ExportArguments& arguments, Globals& globals) {
 
 void add_export_command(CLI::App& store, Globals& globals) {
   auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = add_subcommand(
-      store, "export",
-      "Write every item as a line of DynamoDB's JSON. A FILE appears when it is whole",
-      "stint store export items.jsonl --for dynamodb");
+  CLI::App* command =
+      add_subcommand(store, "export", "Write every item as a line of DynamoDB's JSON",
+                     "stint store export items.jsonl --for dynamodb");
   command->add_option("FILE", arguments->file, "Where to; - is the output")->capture_default_str();
   command
       ->add_option("--for", arguments->form,

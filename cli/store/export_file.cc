@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,8 +29,9 @@ Error file_error(const std::string& path, int number) {
 }
 
 Status sync_parent(const std::string& path) {
-  std::string parent = std::filesystem::path(path).parent_path().string();
-  if (parent.empty()) parent = ".";
+  std::error_code code;
+  std::string parent = std::filesystem::absolute(path, code).parent_path().string();
+  if (code) return file_error(path, code.value());
   int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return file_error(parent, errno);
   int failed = ::fsync(descriptor);

@@ -209,10 +209,9 @@ Result<int> run_import(const ImportArguments& arguments, Globals& globals) {
 void add_import_command(CLI::App& store, Globals& globals) {
   auto arguments = std::make_shared<ImportArguments>();
   CLI::App* command = add_subcommand(
-      store, "import",
-      "Take the items of an export into an empty store, which is made if there is none. Stops at "
-      "the first line that is no item",
-      "stint --store new-data store import items.jsonl");
+      store, "import", "Take the items of an export into an empty store, made if need be",
+      "stint store import items.jsonl --store new-data\n\nStops at the first line that is no item. "
+      "--dry-run tells of all such lines.");
   command->add_option("FILE", arguments->file, "What `store export` wrote; - is standard input")
       ->required();
   command->add_flag("--dry-run", arguments->dry_run, "Check every line, write nothing");

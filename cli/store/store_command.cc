@@ -241,10 +241,9 @@ void add_store_command(CLI::App& app, Globals& globals) {
 
   auto check_arguments = std::make_shared<CheckArguments>();
   CLI::App* check = add_subcommand(
-      *store, "check",
-      "Look for items that cannot be read or cannot be right, and for indexes and lists that do "
-      "not fit; changes nothing. Exit code 7 when there are problems",
-      "stint store check");
+      *store, "check", "Look for what cannot be read or cannot be right; changes nothing",
+      "stint store check\n\nExit code 7 when there are problems: items that cannot be understood, "
+      "values out of bounds,\nindexes and lists that do not agree with the items.");
   add_progress_option(*check, check_arguments->progress);
   check->callback([check_arguments, &globals] {
     globals.action = [check_arguments, &globals] { return run_check(*check_arguments, globals); };
@@ -252,10 +251,8 @@ void add_store_command(CLI::App& app, Globals& globals) {
 
   auto backup_arguments = std::make_shared<BackupArguments>();
   CLI::App* backup = add_subcommand(
-      *store, "backup",
-      "Copy the store into a new directory, which is a store itself; by hard links where that is "
-      "possible",
-      "stint --store /var/lib/stint store backup /backup/stint-2027-01-13");
+      *store, "backup", "Copy the store into a new directory, which is a store itself",
+      "stint store backup /backup/stint-2027-01-13 --store /var/lib/stint");
   add_text_option(*backup, "DIR", backup_arguments->directory, "",
                   "Where the copy goes; must not exist, or be empty")
       ->required();
