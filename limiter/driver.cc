@@ -35,6 +35,10 @@ template <>
 struct ReplyOf<store::QueryRequest> {
   using type = store::QueryReply;
 };
+template <>
+struct ReplyOf<store::ScanRequest> {
+  using type = store::ScanReply;
+};
 
 /// Answers calls that are not sent because the deadline has passed.
 void refuse(std::span<store::Call> calls) {

@@ -9,6 +9,7 @@
 #include "model/compact.h"
 #include "model/names.h"
 #include "schema/keys.h"
+#include "schema/write_capacity.h"
 
 namespace stint::schema {
 namespace {
@@ -622,6 +623,12 @@ bool names_owner(const store::Image& item) {
   return item.has(names().parent_generation) || item.has(names().parent_id);
 }
 
+bool is_split(const store::Image& item) {
+  if (item.number(names().shard_count).value_or(1) > 1) return true;
+  std::optional<BucketAddress> address = parse_bucket_key(item.pk());
+  return address && address->shard > 0;
+}
+
 bool stored_cascade(const store::Image& item) {
   static const store::PositionHint hint;
   const ImageEntry* entry = item.find(names().cascade, hint);
@@ -664,18 +671,24 @@ std::optional<std::int64_t> last_nonce(const store::Image& item) {
   return item.number(names().nonce);
 }
 
+void set_bucket_index_keys(store::ImageBuilder& item, std::string_view ns,
+                           const BucketAddress& address) {
+  const auto& [entity, resource, shard_index] = address;
+  std::string prefix(kBucketPrefix);
+  std::string shard = "#" + std::to_string(shard_index);
+  item.set(store::index_pk(2), resource_partition(ns, resource));
+  item.set(store::index_sk(2), prefix + entity + shard);
+  item.set(store::index_pk(3), entity_partition(ns, entity));
+  item.set(store::index_sk(3), prefix + resource + shard);
+  item.set(store::index_pk(4), namespace_partition(ns));
+  item.set(store::index_sk(4), prefix + entity + "#" + resource + shard);
+}
+
 store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   const Names& n = names();
   const BucketOwner& owner = bucket.owner;
-  std::string shard = std::to_string(bucket.shard);
   store::ImageBuilder item(bucket_key(bucket.ns, owner.entity, owner.resource, bucket.shard));
-  item.set(store::index_pk(2), resource_partition(bucket.ns, owner.resource));
-  item.set(store::index_sk(2), std::string(kBucketPrefix) + owner.entity + "#" + shard);
-  item.set(store::index_pk(3), entity_partition(bucket.ns, owner.entity));
-  item.set(store::index_sk(3), std::string(kBucketPrefix) + owner.resource + "#" + shard);
-  item.set(store::index_pk(4), namespace_partition(bucket.ns));
-  item.set(store::index_sk(4),
-           std::string(kBucketPrefix) + owner.entity + "#" + owner.resource + "#" + shard);
+  set_bucket_index_keys(item, bucket.ns, BucketAddress{owner.entity, owner.resource, bucket.shard});
   item.set(n.entity_id, owner.entity);
   item.set(n.resource, owner.resource);
   item.set(n.cascade, owner.cascade);
@@ -741,15 +754,7 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   }
   if (boundary) item.set(n.valid_until, to_epoch_ms(*boundary));
   if (bucket.partition_write_ceiling) {
-    std::int64_t full = *bucket.partition_write_ceiling * std::int64_t{1000};
-    auto set = [&](Field field, std::int64_t value) {
-      item.set(field_attr(model::kWriteCapacityLimit, field), value);
-    };
-    set(Field::kBalance, full);
-    set(Field::kCapacity, full);
-    set(Field::kRefill, full);
-    set(Field::kPeriod, 1000);
-    set(Field::kConsumed, 0);
+    add_write_capacity(item, *bucket.partition_write_ceiling);
   }
   return item.build();
 }

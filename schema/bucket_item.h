@@ -17,6 +17,7 @@
 #include "model/schedule.h"
 #include "schema/bucket_fields.h"
 #include "schema/config_item.h"
+#include "schema/keys.h"
 #include "store/expression.h"
 #include "store/image.h"
 #include "store/request.h"
@@ -128,6 +129,8 @@ class BucketLayout {
 
 /// Whether the item says who its owner is; otherwise it was made before the entity was (R24).
 bool names_owner(const store::Image& item);
+/// Whether the bucket is one of several shards.
+bool is_split(const store::Image& item);
 /// Whether debits of the item go on to its parent, if it has one.
 bool stored_cascade(const store::Image& item);
 std::optional<std::string_view> stored_parent(const store::Image& item);
@@ -162,6 +165,9 @@ struct NewBucket {
   std::int64_t nonce = 0;
 };
 store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now);
+/// Sets the keys under which a bucket stands in the indexes.
+void set_bucket_index_keys(store::ImageBuilder& item, std::string_view ns,
+                           const BucketAddress& address);
 
 /// An owner stamp to be replaced: by what the entity's record and the configuration say.
 struct OwnerStamp {

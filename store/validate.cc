@@ -117,6 +117,13 @@ struct Validator {
     return Status();
   }
 
+  Status operator()(const ScanRequest* request) const {
+    if (request->limit() < 1) {
+      return Error::invalid("limit", std::to_string(request->limit()), "less than 1");
+    }
+    return Status();
+  }
+
   // Precondition: not a put, which carries its key inside the item.
   static const Key& key_of(const TransactItem& item) {
     if (const auto* update = std::get_if<UpdateRequest>(&item)) return update->key();

@@ -139,6 +139,18 @@ std::optional<std::string> parse_query_start(const QueryRequest& request) {
   return entry;
 }
 
+std::string scan_position_after(std::string_view entry) {
+  std::string after(entry);
+  after += kZero;
+  return position_text(after);
+}
+
+std::optional<std::string> parse_scan_start(const ScanRequest& request) {
+  return parse_hex(request.start());
+}
+
+std::optional<std::string> partition_of_entry(std::string_view entry) { return take_part(entry); }
+
 ImagePtr entry_image(const EntryKey& entry, Index index) {
   ImageBuilder builder(Key(entry.pk, entry.sk));
   if (index != Index::kTable) {
