@@ -136,6 +136,12 @@ struct Importer::Impl {
   Status flush() {
     if (batch.empty() && started) return Status();
     std::span<const ops::ImportLine> lines(batch);
+    if (!started) {
+      // Before the first item, so that what an interruption leaves is known for what it is.
+      Result<ops::BatchTally> begun =
+          run_unhurried(handle(), ops::import_batch(lines.first(0), written, options.replace));
+      if (!begun) return begun.error();
+    }
     Result<ops::BatchTally> tally =
         run_unhurried(handle(), ops::import_batch(lines, written, options.replace));
     if (!tally) return tally.error();

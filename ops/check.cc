@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/hash.h"
 #include "ops/context.h"
 #include "ops/survey.h"
 #include "schema/config_item.h"
@@ -35,6 +36,25 @@ constexpr const char* kLost =
     "it out";
 
 std::string phase_of(int index) { return "index " + std::to_string(index); }
+
+// What the entries of an index amount to, in any order: equal sums mean equal entries.
+class EntrySum {
+ public:
+  void add(const store::Image& entry, int index) {
+    std::optional<store::IndexEntry> keys = store::index_entry(entry, index);
+    if (!keys) return;
+    ++count_;
+    for (std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}}) {
+      std::uint64_t hash = hash_bytes(keys->sort, hash_bytes(keys->partition, seed));
+      sums_[seed - 1] += hash_bytes(entry.sk(), hash_bytes(entry.pk(), hash));
+    }
+  }
+  friend bool operator==(const EntrySum&, const EntrySum&) = default;
+
+ private:
+  std::uint64_t count_ = 0;
+  std::array<std::uint64_t, 2> sums_{};
+};
 
 class StoreChecker {
  public:
@@ -80,9 +100,19 @@ class StoreChecker {
               "mend its line in an export and import that into a new store");
     }
     for (int index = 1; index <= store::kIndexCount; ++index) {
-      if (store::index_entry(*image, index)) ++called_for_[static_cast<std::size_t>(index)];
+      called_for_[static_cast<std::size_t>(index)].add(*image, index);
     }
     note_names(*image);
+  }
+
+  void add_entry(int index, const store::Image& entry) {
+    ++report.index_entries;
+    found_[static_cast<std::size_t>(index)].add(entry, index);
+  }
+  /// Whether the index holds exactly the entries that the items call for.
+  bool index_fits(int index) const {
+    auto at = static_cast<std::size_t>(index);
+    return called_for_[at] == found_[at];
   }
 
   /// `item` is the one that the entry names; empty: there is none.
@@ -95,18 +125,9 @@ class StoreChecker {
     std::optional<store::IndexEntry> wanted = store::index_entry(*item, index);
     bool fits = wanted && entry.string(store::index_pk(index)) == wanted->partition &&
                 entry.string(store::index_sk(index)) == wanted->sort;
-    if (fits) {
-      ++sound_[static_cast<std::size_t>(index)];
-    } else {
-      problem(entry.pk(), entry.sk(), name + " lists it in a place where it does not belong",
-              kRebuild);
-    }
-  }
-
-  /// Whether all entries that the items call for have been seen.
-  bool index_complete(int index) const {
-    auto at = static_cast<std::size_t>(index);
-    return called_for_[at] <= sound_[at];
+    if (fits) return;
+    problem(entry.pk(), entry.sk(), name + " lists it in a place where it does not belong",
+            kRebuild);
   }
 
   void missing_entry(int index, const store::Image& item) {
@@ -242,9 +263,9 @@ class StoreChecker {
   const CheckSettings& settings_;
   schema::ItemInspector inspector_;
   std::vector<schema::Finding> findings_;
-  // Entries that the items call for, and entries found that fit an item; by index.
-  std::array<std::uint64_t, store::kIndexCount + 1> called_for_{};
-  std::array<std::uint64_t, store::kIndexCount + 1> sound_{};
+  // Entries that the items call for, and those that were found; by index.
+  std::array<EntrySum, store::kIndexCount + 1> called_for_{};
+  std::array<EntrySum, store::kIndexCount + 1> found_{};
   std::size_t name_count_ = 0;
   std::map<std::string, Namespace, std::less<>> namespaces_;  // by id
   std::map<std::string, std::string, std::less<>> ids_by_name_;
@@ -309,7 +330,7 @@ std::size_t batch_size(const std::vector<store::ImagePtr>& entries, std::size_t 
   return end - begin;
 }
 
-Op<Status> check_index(StoreChecker& checker, int index) {
+Op<Status> sum_index(StoreChecker& checker, int index) {
   std::string phase = phase_of(index);
   std::string start;
   std::uint64_t done = 0;
@@ -317,9 +338,27 @@ Op<Status> check_index(StoreChecker& checker, int index) {
     store::ScanRequest scan(kScanPageItems, start, static_cast<store::Index>(index));
     auto page = co_await ask(scan);
     if (page.outcome != store::Outcome::kOk) co_return error_of(page);
+    for (const store::ImagePtr& entry : page.images) checker.add_entry(index, *entry);
     for (const store::UnreadableItem& item : page.unreadable) {
       checker.unreadable(item, "an entry of " + phase + " ");
     }
+    done += page.images.size();
+    if (!page.next) break;
+    start = *page.next;
+    if (!checker.tell(phase, done)) break;
+  }
+  co_return Status();
+}
+
+// Finds the entries of an index that fit no item. Reads the item of each.
+Op<Status> find_wrong_entries(StoreChecker& checker, int index) {
+  std::string phase = "items of index " + std::to_string(index);
+  std::string start;
+  std::uint64_t done = 0;
+  for (;;) {
+    store::ScanRequest scan(kScanPageItems, start, static_cast<store::Index>(index));
+    auto page = co_await ask(scan);
+    if (page.outcome != store::Outcome::kOk) co_return error_of(page);
     for (std::size_t begin = 0; begin < page.images.size();) {
       std::size_t count = batch_size(page.images, begin);
       auto first = page.images.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -329,7 +368,6 @@ Op<Status> check_index(StoreChecker& checker, int index) {
       begin += count;
     }
     done += page.images.size();
-    checker.report.index_entries += page.images.size();
     if (!page.next) break;
     start = *page.next;
     if (!checker.tell(phase, done)) break;
@@ -385,9 +423,12 @@ Op<Result<CheckReport>> check_store(const CheckSettings& settings) {
   auto items = co_await check_items(checker);
   if (!items) co_return items.error();
   for (int index = 1; index <= store::kIndexCount && checker.report.complete; ++index) {
-    auto entries = co_await check_index(checker, index);
+    auto entries = co_await sum_index(checker, index);
     if (!entries) co_return entries.error();
-    if (!checker.report.complete || checker.index_complete(index)) continue;
+    if (!checker.report.complete || checker.index_fits(index)) continue;
+    auto wrong = co_await find_wrong_entries(checker, index);
+    if (!wrong) co_return wrong.error();
+    if (!checker.report.complete) break;
     auto missing = co_await find_missing_entries(checker, index);
     if (!missing) co_return missing.error();
   }

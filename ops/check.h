@@ -19,8 +19,9 @@ struct CheckSettings {
   OnProgress on_progress;
 };
 
-/// Reads all items, then all entries of every index together with their items. Writes nothing. An
-/// index in which items are missing is looked through once more, a query for each of its items.
+/// Reads all items, then all entries of every index. Writes nothing. Only for an index that does
+/// not agree with the items as a whole, each of its entries is compared with its item, and each
+/// item looked up in it.
 Op<Result<CheckReport>> check_store(const CheckSettings& settings);
 
 }  // namespace stint::ops

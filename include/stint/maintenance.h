@@ -42,10 +42,11 @@ struct CheckOptions {
 /// keys that disagree with attributes, indexes that disagree with items, and lists that miss what
 /// they should name. Changes nothing.
 ///
-/// Reads every item once, every index entry once, and for each entry its item: about one request
-/// for 1,000 items and one for 100 index entries. Memory does not grow with the number of items. In
-/// a store that others write to meanwhile, a problem of an index or a list may be a change that was
-/// under way: check again. Errors: as of any request.
+/// Reads every item and every index entry once, one request for 1,000 of them. Only where an index
+/// does not agree with the items as a whole, one request for 100 of its entries and one for each of
+/// its items come on top. Memory does not grow with the number of items. In a store that others
+/// write to meanwhile, a problem of an index or a list may be a change that was under way: check
+/// again. Errors: as of any request.
 STINT_EXPORT Result<CheckReport> check_store(const Store& store, const CheckOptions& options = {});
 
 /// Writes a copy of a durable store into a directory, which must not exist or be empty. The copy is

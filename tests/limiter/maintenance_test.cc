@@ -39,8 +39,6 @@ using store::ImageBuilder;
 using store::ImagePtr;
 using store::Key;
 
-constexpr const char* kNs = "AAAAAAAAAAA";  // of the namespace that `bucket_item` uses
-
 Store store_over(std::shared_ptr<store::Engine> engine) {
   return limiter::open_store(std::move(engine), {}).value();
 }
