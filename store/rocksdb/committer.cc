@@ -73,21 +73,17 @@ struct Committer::Waiter {
 };
 
 Committed Committer::commit(rocksdb::WriteBatch& batch) {
-  if (failed_.load(std::memory_order_acquire)) {
-    rocksdb::Status recovered = recover();
-    if (!recovered.ok()) return Committed{std::move(recovered), false};
+  if (failed()) {
+    std::lock_guard lock(failure_mutex_);
+    return Committed{failure_, false};
   }
   rocksdb::Status status = synced_ ? commit_in_group(batch) : write(batch);
-  if (!status.ok()) failed_.store(true, std::memory_order_release);
+  if (!status.ok()) {
+    std::lock_guard lock(failure_mutex_);
+    failure_ = status;
+    failed_.store(true, std::memory_order_release);
+  }
   return Committed{std::move(status), true};
-}
-
-rocksdb::Status Committer::recover() {
-  std::lock_guard lock(recovery_mutex_);
-  if (!failed_.load(std::memory_order_acquire)) return rocksdb::Status::OK();
-  rocksdb::Status status = db_.Resume();
-  if (status.ok()) failed_.store(false, std::memory_order_release);
-  return status;
 }
 
 rocksdb::Status Committer::write(rocksdb::WriteBatch& batch) {

@@ -31,9 +31,12 @@ class Committer {
   /// of callers that come at the same time share one write to the disk: the first leads, the others
   /// wait; whoever comes while the disk is busy is in the next group.
   ///
-  /// After a write failed, the next one first asks the database to recover; as long as it cannot,
-  /// writes are refused without being attempted.
+  /// After a write failed, all others are refused without being attempted: what the log holds is
+  /// known only when the database has been opened again.
   Committed commit(rocksdb::WriteBatch& batch);
+
+  /// Whether a write failed.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
 
  private:
   struct Waiter;
@@ -41,8 +44,6 @@ class Committer {
   rocksdb::Status commit_in_group(rocksdb::WriteBatch& batch);
   rocksdb::Status write_group(const std::vector<Waiter*>& group);
   rocksdb::Status write(rocksdb::WriteBatch& batch);
-  /// Whether the database takes writes, again if need be.
-  rocksdb::Status recover();
 
   rocksdb::DB& db_;
   bool synced_;
@@ -54,7 +55,8 @@ class Committer {
   rocksdb::WriteBatch merged_;  // of the one who leads
 
   std::atomic<bool> failed_{false};
-  std::mutex recovery_mutex_;
+  std::mutex failure_mutex_;
+  rocksdb::Status failure_;
 };
 
 }  // namespace stint::store

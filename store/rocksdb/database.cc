@@ -6,6 +6,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
+#include <cstdarg>
 #include <cstdint>
 #include <utility>
 
@@ -26,6 +27,14 @@ constexpr int kMostTables = 16;
 // Every file is looked through for expired items this often, though nothing else would touch it.
 constexpr std::uint64_t kSweepSeconds = 24 * 60 * 60;
 
+// The database's own log of events, which nobody reads: its writer ends the process by an assertion
+// (as distributions build it) when it goes on after a disk was full.
+class NoLogger final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
 rocksdb::Options database_options(const RocksDbOptions& wanted) {
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
@@ -33,8 +42,7 @@ rocksdb::Options database_options(const RocksDbOptions& wanted) {
   rocksdb::Options options;
   options.create_if_missing = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  options.keep_log_file_num = 3;
+  options.info_log = std::make_shared<NoLogger>();
   options.write_buffer_size = kMemoryTableBytes;
   options.min_write_buffer_number_to_merge = kTablesMerged;
   options.max_write_buffer_number = kMostTables;
@@ -50,7 +58,19 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-Error open_error(const std::string& directory, const rocksdb::Status& status) {
+// Whether a database that cannot be opened for damage could be, if its log ended before it. Changes
+// nothing.
+bool damage_is_in_log(const std::string& directory, rocksdb::Options options) {
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  options.create_if_missing = false;
+  rocksdb::DB* opened = nullptr;
+  rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &opened);
+  std::unique_ptr<rocksdb::DB> close(opened);
+  return status.ok();
+}
+
+Error open_error(const std::string& directory, const rocksdb::Options& options,
+                 const rocksdb::Status& status) {
   std::string text = status.ToString();
   if (status.IsIOError() && contains(text, "/LOCK")) {
     if (contains(text, "current process")) {
@@ -73,8 +93,7 @@ Error open_error(const std::string& directory, const rocksdb::Status& status) {
   if (!status.IsCorruption() && !file_gone) {
     return Error(ErrorCode::kUnavailable, directory + " cannot be opened: " + text);
   }
-  if (contains(text, ".log") || contains(text, "log record") || contains(text, "in log") ||
-      contains(text, "checksum mismatch in log") || contains(text, "record")) {
+  if (damage_is_in_log(directory, options)) {
     return Error(ErrorCode::kCorrupt,
                  directory +
                      " has a damaged log, and acknowledged writes may be in it. Restore a backup, "
@@ -105,8 +124,32 @@ Result<Database> open_database(const std::string& directory, const RocksDbOption
   rocksdb::DB* db = nullptr;
   rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
   opened.db.reset(db);
-  if (!status.ok()) return open_error(directory, status);
+  if (!status.ok()) return open_error(directory, options, status);
   return opened;
+}
+
+bool disk_takes_data(const std::string& directory, rocksdb::FileSystem* file_system) {
+  // Enough for the files that opening writes: a list of files, a log, and the tables made of the
+  // logs that are there, whose space becomes free soon after.
+  constexpr std::size_t kProbeBytes = 8 << 20;
+  std::shared_ptr<rocksdb::FileSystem> system = rocksdb::FileSystem::Default();
+  rocksdb::FileSystem* files = file_system != nullptr ? file_system : system.get();
+  // Named so that the database removes it should it be left behind.
+  std::string name = directory + "/probe.dbtmp";
+  rocksdb::IOOptions options;
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  rocksdb::IOStatus status = files->NewWritableFile(name, rocksdb::FileOptions(), &file, nullptr);
+  if (status.ok()) {
+    std::string piece(1 << 20, '\0');
+    for (std::size_t left = kProbeBytes; left > 0 && status.ok(); left -= piece.size()) {
+      status = file->Append(piece, options, nullptr);
+    }
+    if (status.ok()) status = file->Sync(options, nullptr);
+    rocksdb::IOStatus closed = file->Close(options, nullptr);
+    if (status.ok()) status = closed;
+  }
+  files->DeleteFile(name, options, nullptr).PermitUncheckedError();
+  return status.ok();
 }
 
 }  // namespace stint::store

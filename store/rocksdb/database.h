@@ -25,6 +25,10 @@ struct Database {
 Result<Database> open_database(const std::string& directory, const RocksDbOptions& options,
                                std::shared_ptr<ExpiredItems> expired);
 
+/// Whether the disk of a directory takes some megabytes now, by writing them to a file of no
+/// meaning, which is removed again.
+bool disk_takes_data(const std::string& directory, rocksdb::FileSystem* file_system);
+
 }  // namespace stint::store
 
 #endif  // STINT_STORE_ROCKSDB_DATABASE_H_

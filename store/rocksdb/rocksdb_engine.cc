@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <mutex>
+#include <shared_mutex>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -84,10 +86,10 @@ Found decode_item(std::string_view bytes, std::string_view pk, std::string_view 
 void set_write_trouble(ReplyBase& reply, const Committed& done) {
   std::string text = done.status.ToString();
   if (done.attempted) return set_trouble(reply, Outcome::kUnknown, "writing: " + text);
-  std::string advice = done.status.IsNoSpace()
-                           ? "the store takes writes again when there is space on its disk"
-                           : "the store takes no writes until it is opened again";
-  set_trouble(reply, Outcome::kUnavailable, "an earlier write failed; " + advice + ": " + text);
+  set_trouble(reply, Outcome::kUnavailable,
+              "an earlier write failed, and the disk still takes no data; writes are taken again "
+              "when it does: " +
+                  text);
 }
 
 Found read_trouble(const rocksdb::Status& status) {
@@ -97,16 +99,26 @@ Found read_trouble(const rocksdb::Status& status) {
   return found;
 }
 
-// Locks are taken in this order: stripes by number, token memory or change log.
+Result<std::uint64_t> find_last_change(rocksdb::DB& db) {
+  std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(rocksdb::ReadOptions()));
+  at->SeekForPrev(change_record_key(~std::uint64_t{0}));
+  if (!at->status().ok()) return Error(ErrorCode::kUnavailable, at->status().ToString());
+  if (!at->Valid() || at->key()[0] != kChangePrefix) return std::uint64_t{0};
+  return change_position(at->key());
+}
+
+// Locks are taken in this order: reopening, open, stripes by number, token memory or change log.
 class RocksDbEngine final : public Engine {
  public:
-  RocksDbEngine(Database database, const RocksDbOptions& options,
+  RocksDbEngine(Database database, const std::string& directory, const RocksDbOptions& options,
                 std::shared_ptr<ExpiredItems> expired, std::uint64_t last_change)
-      : env_(std::move(database.env)),
-        db_(std::move(database.db)),
+      : directory_(directory),
+        options_(options),
         expired_(std::move(expired)),
+        env_(std::move(database.env)),
+        db_(std::move(database.db)),
         kept_changes_(options.kept_changes),
-        committer_(*db_, options.synced),
+        committer_(std::make_unique<Committer>(*db_, options.synced)),
         images_per_stripe_(std::max<std::size_t>(1, options.cached_images / kStripes)),
         last_change_(last_change) {
     capabilities_.index_layout = IndexLayout::kKeysOnly;
@@ -126,6 +138,14 @@ class RocksDbEngine final : public Engine {
   }
 
   void execute(std::span<Call> calls) noexcept override {
+    if (failed_.load(std::memory_order_acquire) && any_write(calls)) reopen();
+    std::shared_lock open(open_mutex_);
+    if (!db_) {
+      for (Call& call : calls) {
+        set_trouble(start_matching_reply(call), Outcome::kUnavailable, reopening_trouble_);
+      }
+      return;
+    }
     std::size_t at = 0;
     while (at < calls.size()) {
       std::size_t end = at;
@@ -141,16 +161,21 @@ class RocksDbEngine final : public Engine {
 
   Status sweep() {
     assert(expired_ != nullptr);
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
     rocksdb::CompactRangeOptions everything;
     everything.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
     rocksdb::Status status = db_->CompactRange(everything, nullptr, nullptr);
     if (!status.ok()) return Error(ErrorCode::kUnavailable, "compacting: " + status.ToString());
+    open.unlock();
     expired_->wait_until_idle();
     return Status();
   }
 
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
     if (!capabilities_.change_stream) return Engine::changes(position, limit);
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
     std::vector<ChangeRecord> found;
     std::string end = after_prefix(std::string(1, kChangePrefix));
     rocksdb::Slice bound(end);
@@ -229,6 +254,7 @@ class RocksDbEngine final : public Engine {
     Committed commit() {
       if (staged_.empty()) return Committed();
       Committed done = write();
+      if (!done.ok()) engine_.failed_.store(true, std::memory_order_release);
       for (const Staged& staged : staged_) {
         if (done.ok()) {
           engine_.remember(*staged.key, staged.after);
@@ -267,13 +293,13 @@ class RocksDbEngine final : public Engine {
     }
 
     Committed write() {
-      if (!engine_.capabilities_.change_stream) return engine_.committer_.commit(batch_);
+      if (!engine_.capabilities_.change_stream) return engine_.committer_->commit(batch_);
       // Held until the write is done: a reader that has seen a position has seen all before it.
       std::lock_guard lock(engine_.changes_mutex_);
       for (const Staged& staged : staged_) {
         engine_.log_change(batch_, staged.before, staged.after);
       }
-      return engine_.committer_.commit(batch_);
+      return engine_.committer_->commit(batch_);
     }
 
     RocksDbEngine& engine_;
@@ -629,6 +655,40 @@ class RocksDbEngine final : public Engine {
     return found;
   }
 
+  // ---- After a failed write ----
+
+  static bool any_write(std::span<const Call> calls) {
+    return std::any_of(calls.begin(), calls.end(), [](const Call& call) {
+      return std::holds_alternative<const PutRequest*>(call.request) ||
+             std::holds_alternative<const UpdateRequest*>(call.request) ||
+             std::holds_alternative<const DeleteRequest*>(call.request) ||
+             std::holds_alternative<const TransactRequest*>(call.request);
+    });
+  }
+
+  // Opens the database anew if the disk takes data again. Until then it stays open as it is, for
+  // reading. The database's own way to go on after an error keeps a log whose end is unknown when
+  // nothing was written since that log was begun, which is where a full disk is met.
+  void reopen() {
+    std::unique_lock only(reopening_, std::try_to_lock);
+    if (!only.owns_lock() || !failed_.load(std::memory_order_acquire)) return;
+    if (db_ && !disk_takes_data(directory_, options_.file_system.get())) return;
+    std::lock_guard alone(open_mutex_);
+    committer_.reset();
+    db_.reset();
+    Result<Database> opened = open_database(directory_, options_, expired_);
+    if (!opened) {
+      reopening_trouble_ = "the store could not be opened again: " + opened.error().reason();
+      return;
+    }
+    env_ = std::move(opened->env);
+    db_ = std::move(opened->db);
+    committer_ = std::make_unique<Committer>(*db_, options_.synced);
+    Result<std::uint64_t> last_change = find_last_change(*db_);
+    if (last_change) last_change_ = std::max(last_change_, *last_change);
+    failed_.store(false, std::memory_order_release);
+  }
+
   // ---- Expired items ----
 
   // Runs on a thread of its own until the engine is closed.
@@ -638,6 +698,8 @@ class RocksDbEngine final : public Engine {
       std::vector<Key> keys = expired_->take(kAtOnce);
       if (keys.empty()) return;
       std::int64_t cutoff = expired_->cutoff_s();
+      std::shared_lock open(open_mutex_);
+      if (!db_) continue;
       Session session(*this, keys);
       for (const Key& key : keys) {
         // Another look: it may have been removed or revived since a compaction saw it.
@@ -689,27 +751,26 @@ class RocksDbEngine final : public Engine {
   }
 
   Capabilities capabilities_;
-  std::unique_ptr<rocksdb::Env> env_;
-  std::unique_ptr<rocksdb::DB> db_;
+  std::string directory_;
+  RocksDbOptions options_;
   std::shared_ptr<ExpiredItems> expired_;
+  std::mutex reopening_;
+  // Shared by whoever uses the database; held alone to open it anew.
+  std::shared_mutex open_mutex_;
+  std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<rocksdb::DB> db_;  // null when it could not be opened anew
   std::uint64_t kept_changes_;
-  Committer committer_;
+  std::unique_ptr<Committer> committer_;
   std::size_t images_per_stripe_;
   std::array<Stripe, kStripes> stripes_;
   std::mutex tokens_mutex_;
   TokenMemory tokens_{kRememberedTokens};
   std::mutex changes_mutex_;
   std::uint64_t last_change_;
+  std::atomic<bool> failed_{false};
+  std::string reopening_trouble_;
   std::thread sweeper_;
 };
-
-Result<std::uint64_t> find_last_change(rocksdb::DB& db) {
-  std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(rocksdb::ReadOptions()));
-  at->SeekForPrev(change_record_key(~std::uint64_t{0}));
-  if (!at->status().ok()) return Error(ErrorCode::kUnavailable, at->status().ToString());
-  if (!at->Valid() || at->key()[0] != kChangePrefix) return std::uint64_t{0};
-  return change_position(at->key());
-}
 
 }  // namespace
 
@@ -722,7 +783,7 @@ Result<std::shared_ptr<Engine>> open_rocksdb_engine(const std::string& directory
   Result<std::uint64_t> last_change = find_last_change(*opened->db);
   if (!last_change) return last_change.error();
   std::shared_ptr<Engine> engine = std::make_shared<RocksDbEngine>(
-      std::move(*opened), options, std::move(expired), *last_change);
+      std::move(*opened), directory, options, std::move(expired), *last_change);
   return engine;
 }
 

@@ -57,6 +57,12 @@ void write_file(const fs::path& path, const std::string& text) {
   ASSERT_TRUE(file.flush()) << path;
 }
 
+std::string foreign(const std::string& directory) {
+  return "corrupt: " + directory +
+         " is not a stint store, and was not touched: choose a directory that is empty or does not "
+         "exist";
+}
+
 std::string open_error(const std::string& directory, bool create = true) {
   Result<std::shared_ptr<Engine>> opened = open(directory, create);
   return opened ? "opened" : opened.error().message();
@@ -309,7 +315,7 @@ TEST(RocksDbEngine, ForeignDirectoriesAreLeftAlone) {
   std::string files = directory.path() + "/files";
   fs::create_directory(files);
   write_file(files + "/letter.txt", "dear reader");
-  EXPECT_EQ(open_error(files), "corrupt: " + files + " is not a stint store");
+  EXPECT_EQ(open_error(files), foreign(files));
 
   std::string database = directory.path() + "/database";
   {
@@ -322,12 +328,13 @@ TEST(RocksDbEngine, ForeignDirectoriesAreLeftAlone) {
   }
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(database)) count += entry.exists() ? 1 : 0;
-  EXPECT_EQ(open_error(database), "corrupt: " + database + " is not a stint store");
+  EXPECT_EQ(open_error(database), foreign(database));
   for (const auto& entry : fs::directory_iterator(database)) count -= entry.exists() ? 1 : 0;
   EXPECT_EQ(count, 0u) << "no file came or went";
 
   EXPECT_EQ(open_error(files + "/letter.txt"),
-            "corrupt: " + files + "/letter.txt is not a directory");
+            "corrupt: " + files +
+                "/letter.txt is not a directory: name the directory that is to hold the store");
 }
 
 TEST(RocksDbEngine, DirectoryFormats) {
@@ -346,9 +353,7 @@ TEST(RocksDbEngine, DirectoryFormats) {
        {"", "stint store, format", "stint store, format 1", "stint store, format 0\n",
         "stint store, format -1\n", "stint store, format 1x\n", "something else\n"}) {
     write_file(mark, nonsense);
-    EXPECT_EQ(open_error(directory.path()),
-              "corrupt: " + directory.path() + " is not a stint store")
-        << nonsense;
+    EXPECT_EQ(open_error(directory.path()), foreign(directory.path())) << nonsense;
   }
   write_file(mark, original);
   EXPECT_EQ(json(open_table(directory.path()).image(kKey)), json(item(kKey, 1)));

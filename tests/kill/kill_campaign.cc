@@ -6,9 +6,9 @@
 //     build/dev/tests/kill_campaign --kills 40 --seed 1 --control power     # must find losses
 //     build/dev/tests/kill_campaign --kills 40 --seed 1 --control early     # must find losses
 //
-// An iteration is a fresh directory and three children on it, one after the other. Each is killed at
-// a moment that the seed decides: when it has been told of so many calls, or at the nth event of a
-// kind in the file system. Campaign and iteration together are the seed, so one can be repeated
+// An iteration is a fresh directory and three children on it, one after the other. Each is killed
+// at a moment that the seed decides: when it has been told of so many calls, or at the nth event of
+// a kind in the file system. Campaign and iteration together are the seed, so one can be repeated
 // alone; what the threads of a child do meanwhile is up to the machine. At `machine` a kill also
 // loses everything that was not synced. The controls plant a mistake: the losses of `machine` at
 // `process`, and calls that count as acknowledged before they are made.
@@ -110,10 +110,15 @@ Plan draw_plan(const Campaign& campaign, std::mt19937_64& random, const std::str
 
 std::vector<std::string> child_arguments(const Plan& plan, const std::string& journal) {
   const WorkerOptions& worker = plan.worker;
-  std::vector<std::string> arguments = {
-      "kill_campaign",          "--child", worker.directory, journal, std::to_string(worker.seed),
-      worker.synced ? "1" : "0", worker.power_loss ? "1" : "0", worker.early ? "1" : "0",
-      std::to_string(worker.most_calls)};
+  std::vector<std::string> arguments = {"kill_campaign",
+                                        "--child",
+                                        worker.directory,
+                                        journal,
+                                        std::to_string(worker.seed),
+                                        worker.synced ? "1" : "0",
+                                        worker.power_loss ? "1" : "0",
+                                        worker.early ? "1" : "0",
+                                        std::to_string(worker.most_calls)};
   if (worker.point) {
     arguments.push_back(std::to_string(static_cast<int>(worker.point->event)));
     arguments.push_back(std::to_string(worker.point->nth));

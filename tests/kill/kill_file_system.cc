@@ -64,15 +64,16 @@ class KillFile final : public rocksdb::FSWritableFileOwnerWrapper {
     if (event) system_.after(*event);
     return status;
   }
-  IOStatus Append(const Slice& data, const IOOptions& options,
-                  const rocksdb::DataVerificationInfo&, IODebugContext* debug) override {
+  IOStatus Append(const Slice& data, const IOOptions& options, const rocksdb::DataVerificationInfo&,
+                  IODebugContext* debug) override {
     return Append(data, options, debug);
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
     std::optional<FileEvent> event = sync_event(kind_);
     if (event) system_.before(*event);
     // The process is killed, the machine is not: nothing is gained by a real sync.
-    IOStatus status = system_.power_loss() ? let_go(options, debug) : target()->Sync(options, debug);
+    IOStatus status =
+        system_.power_loss() ? let_go(options, debug) : target()->Sync(options, debug);
     if (event) system_.after(*event);
     return status;
   }

@@ -39,10 +39,11 @@ struct KillPoint {
 
 /// Passes everything on to the system's own files. Thread-safe.
 ///
-/// With `power_loss`, appended data stays in this process's memory until its file is synced, so that
-/// SIGKILL at any moment loses what a loss of power could lose. At a kill point the names go too
-/// that were made, and the renames that were done, since the directory was synced last. What a loss
-/// of power may do besides, to blocks that were never synced, is not modelled: they are all lost.
+/// With `power_loss`, appended data stays in this process's memory until its file is synced, so
+/// that SIGKILL at any moment loses what a loss of power could lose. At a kill point the names go
+/// too that were made, and the renames that were done, since the directory was synced last. What a
+/// loss of power may do besides, to blocks that were never synced, is not modelled: they are all
+/// lost.
 class KillFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   KillFileSystem(std::optional<KillPoint> point, bool power_loss);
