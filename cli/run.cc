@@ -39,9 +39,8 @@ constexpr const char* kFooter =
     "  stint acquire user-1 api --consume rpm=1 session=1500\n"
     "  stint explain user-1 api\n"
     "\n"
-    "Ids that begin with \"-\" go after \"--\". STINT_STORE and TZ are read where --store and --tz "
-    "are\n"
-    "not given.";
+    "Ids that begin with \"-\" go after \"--\". STINT_STORE, STINT_DURABILITY and TZ are read where\n"
+    "--store, --durability and --tz are not given.";
 
 // Wraps descriptions, which the library's formatter does not.
 class HelpFormatter : public CLI::Formatter {
@@ -130,12 +129,16 @@ int report(const Error& error, bool json, std::string_view hint, std::ostream& o
   return exit_code(error.code());
 }
 
-Status apply_options(Globals& globals, const std::string& now, const std::string& zone) {
+Status apply_options(Globals& globals, const std::string& now, const std::string& zone,
+                     const std::string& durability) {
   const std::string& store = globals.store_name;
   bool other_kind = store.find("://") != std::string::npos || store.rfind("memory:", 0) == 0;
   if (other_kind && store != "memory:") {
     return Error::invalid("store", store, "must be a directory or memory:");
   }
+  Result<Durability> survives = parse_durability(durability);
+  if (!survives) return survives.error();
+  globals.durability = *survives;
   if (Status status = model::validate_namespace(globals.name_space); !status) return status;
   if (!now.empty()) {
     Result<TimePoint> at = parse_instant("now", now);
@@ -165,6 +168,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
         Terminal out_terminal) {
   Globals globals(out, err, out_terminal);
   globals.store_name = variable("STINT_STORE").value_or(kDefaultStore);
+  std::string durability = variable("STINT_DURABILITY").value_or("process");
   std::string now;
   std::string zone;
 
@@ -177,6 +181,10 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_text_option(app, "--store", globals.store_name, "DIR",
                   "Where everything is kept: a directory, or memory: for a store that is gone when "
                   "the command ends")
+      ->capture_default_str();
+  add_text_option(app, "--durability", durability, "LEVEL",
+                  "What an acknowledged write survives: process (a killed process) or machine (a "
+                  "loss of power, too; every write waits for the disk)")
       ->capture_default_str();
   add_text_option(app, "--namespace", globals.name_space, "NAME",
                   "Separates tenants that share a store")
@@ -216,7 +224,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
     return kExitUsage;
   }
 
-  if (Status status = apply_options(globals, now, zone); !status) {
+  if (Status status = apply_options(globals, now, zone, durability); !status) {
     return report(status.error(), globals.json, "", out, err);
   }
   Result<int> code = globals.action();
