@@ -235,6 +235,20 @@ bool Plan::opens_window() const {
                      [](const LimitWrite& write) { return write.open_window; });
 }
 
+void Plan::clear() {
+  form = Form::kFast;
+  now = TimePoint{};
+  limits.clear();
+  seeds.clear();
+  refilled_since.reset();
+  refilled_before.reset();
+  pin_validity = false;
+  refilled_at = TimePoint{};
+  validity = Validity::kKeep;
+  valid_until = TimePoint{};
+  remainders.clear();
+}
+
 std::int64_t carried_balance(const LimitState& stored, const Worth& worth,
                              const LimitState& configured, std::int64_t shard_count, TimePoint at) {
   if (stored.is_quota() && configured.is_quota()) {
@@ -249,15 +263,17 @@ std::int64_t carried_balance(const LimitState& stored, const Worth& worth,
 
 std::optional<Millis> burst_tolerance(const BucketState& state, const PlanOptions& options,
                                       TimePoint now) {
+  if (options.burst_tolerance_divisor == 0) {
+    return any_drip_fills(state, now) ? std::optional(Millis(0)) : std::nullopt;
+  }
   std::optional<Millis> full = shortest_time_to_full(state, now);
   if (!full) return std::nullopt;
-  if (options.burst_tolerance_divisor == 0) return Millis(0);
   return *full / options.burst_tolerance_divisor;
 }
 
-std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> worths,
-                              std::span<const Demand> demands, const PlanOptions& options,
-                              TimePoint now) {
+bool plan_fast(const BucketState& state, std::span<const Worth> worths,
+               std::span<const Demand> demands, const PlanOptions& options, TimePoint now,
+               Plan& plan) {
   // The commonest refusal first, before anything is built.
   bool debits_drip = std::any_of(demands.begin(), demands.end(), [&](const Demand& demand) {
     return demand.amount > 0 && !state.limits[demand.limit].is_quota();
@@ -266,9 +282,9 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
   if (debits_drip) {
     tolerance = burst_tolerance(state, options, now);
     bool recent = !tolerance || state.refilled_at >= now - *tolerance;
-    if (!recent && !options.assume_recent) return std::nullopt;
+    if (!recent && !options.assume_recent) return false;
   }
-  Plan plan;
+  plan.clear();
   plan.form = Form::kFast;
   plan.now = now;
   plan.refilled_at = state.refilled_at;
@@ -292,7 +308,7 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
     // what happened to a limit that nobody names and that stays as it is, an ended window.
     if (worth.transition == Transition::kReset || worth.transition == Transition::kRoll ||
         worth.transition == Transition::kClamp || !worth.uniform) {
-      return std::nullopt;
+      return false;
     }
     if (demand == nullptr) continue;
     LimitWrite write;
@@ -306,7 +322,7 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
         // Who reaches the ceiling loses the remainder (decision 12), which only the locked form
         // can take away.
         std::int64_t most = minus(worth.ceiling, limit.remainder > 0 ? 1 : 0);
-        if (limit.remainder > 0 && limit.balance > plus(most, demand->amount)) return std::nullopt;
+        if (limit.remainder > 0 && limit.balance > plus(most, demand->amount)) return false;
         write_credit(demand->amount, limit.balance, 0, most, worth.ceiling, write);
         write.pin_parameters = true;
         plan.pin_validity = true;
@@ -324,12 +340,12 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
       continue;
     }
     if (worth.transition == Transition::kOpen) {
-      if (demand->amount > 0) return std::nullopt;
+      if (demand->amount > 0) return false;
       write.pin_window = true;
       plan.limits.push_back(write);
       continue;
     }
-    if (demand->gates && limit.balance < demand->amount) return std::nullopt;
+    if (demand->gates && limit.balance < demand->amount) return false;
     write.change = demand->amount == 0 ? BalanceChange::kKeep : BalanceChange::kAdd;
     write.value = -demand->amount;
     write.consumed = demand->amount;
@@ -338,17 +354,18 @@ std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> w
   }
   if (state.valid_until && *state.valid_until <= now) {
     // Only ended windows, never anything due, may lie behind a boundary that has passed.
-    if (to_epoch_ms(*state.valid_until) == 0) return std::nullopt;
+    if (to_epoch_ms(*state.valid_until) == 0) return false;
     plan.pin_validity = true;
   }
   if (tolerance) plan.refilled_since = now - *tolerance;
-  return plan;
+  return true;
 }
 
-Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
+void plan_locked(const BucketState& state, std::span<const Worth> worths,
                  std::span<const Demand> demands, std::span<const Stamp> stamps,
-                 std::span<const Seed> seeds, const PlanOptions& options, TimePoint now) {
-  Plan plan;
+                 std::span<const Seed> seeds, const PlanOptions& options, TimePoint now,
+                 Plan& plan) {
+  plan.clear();
   plan.form = Form::kLocked;
   plan.now = now;
   plan.seeds.assign(seeds.begin(), seeds.end());
@@ -373,7 +390,7 @@ Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
       worth = evaluate(limit, state.refilled_at, state.shard_count, plan.refilled_at);
     }
     const Demand* demand = find_demand(demands, i);
-    LimitWrite write;
+    LimitWrite& write = plan.limits.emplace_back();
     write.limit = i;
     if (limit.reserved) {
       bool full = plan.refilled_at - state.refilled_at >= kWriteCapacityRefill;
@@ -381,7 +398,6 @@ Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
       std::int64_t charge = debits(demands) ? kWriteCost : 0;
       write.value = minus(full ? worth.ceiling : minus(worth.balance, limit.balance), charge);
       write.consumed = charge;
-      plan.limits.push_back(write);
       continue;
     }
     write.named = demand != nullptr;
@@ -402,7 +418,6 @@ Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
       write_stamp(limit, worth, demand, *stamp.configured, state, now, plan.refilled_at, write,
                   plan.remainders[i]);
     }
-    plan.limits.push_back(write);
 
     if (std::optional<TimePoint> next = next_boundary(*after, plan.refilled_at)) ends_at(*next);
     if (after->kind == LimitKind::kSession) {
@@ -438,7 +453,6 @@ Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
     plan.validity = boundary ? Validity::kSet : Validity::kRemove;
     if (boundary) plan.valid_until = *boundary;
   }
-  return plan;
 }
 
 }  // namespace stint::bucket

@@ -112,6 +112,8 @@ struct Plan {
 
   /// Whether a window is opened; such a write goes after the other bucket's in a cascade.
   bool opens_window() const;
+  /// Back to a plan of nothing; the lists keep their memory.
+  void clear();
 };
 
 struct PlanOptions {
@@ -124,17 +126,20 @@ struct PlanOptions {
   bool assume_recent = false;
 };
 
-/// The fast form, or nothing where it may not be used: a debit of a drip longer than the tolerance
-/// after the last refill, a boundary passed, a window to open, a balance that only a refill makes
-/// sufficient. `worths` are those of `state` at `now`, in order.
-std::optional<Plan> plan_fast(const BucketState& state, std::span<const Worth> worths,
-                              std::span<const Demand> demands, const PlanOptions& options,
-                              TimePoint now);
+/// Makes `plan` the fast form. False, with `plan` of no meaning, where that may not be used: a
+/// debit of a drip longer than the tolerance after the last refill, a boundary passed, a window to
+/// open, a balance that only a refill makes sufficient. `worths` are those of `state` at `now`, in
+/// order.
+[[nodiscard]] bool plan_fast(const BucketState& state, std::span<const Worth> worths,
+                             std::span<const Demand> demands, const PlanOptions& options,
+                             TimePoint now, Plan& plan);
 
-/// The locked form. Always possible; whether the demands fit is the caller's to have checked.
-Plan plan_locked(const BucketState& state, std::span<const Worth> worths,
+/// Makes `plan` the locked form. Always possible; whether the demands fit is the caller's to have
+/// checked.
+void plan_locked(const BucketState& state, std::span<const Worth> worths,
                  std::span<const Demand> demands, std::span<const Stamp> stamps,
-                 std::span<const Seed> seeds, const PlanOptions& options, TimePoint now);
+                 std::span<const Seed> seeds, const PlanOptions& options, TimePoint now,
+                 Plan& plan);
 
 /// A balance carried over a change of parameters at `at` (decision 27): what was used stays used.
 /// `worth` is the stored limit's, `configured` the new parameters.

@@ -27,7 +27,12 @@ struct Drip {
 Drip drip(const Share& share, Millis elapsed, std::int64_t remainder) {
   if (elapsed.count() <= 0 || share.refill == 0) return {0, remainder};
   Int128 gained = static_cast<Int128>(elapsed.count()) * share.refill + remainder;
-  auto period = static_cast<Int128>(share.period.count());
+  std::int64_t period = share.period.count();
+  // Nearly always so, and much quicker.
+  if (gained <= std::numeric_limits<std::int64_t>::max()) {
+    auto small = static_cast<std::int64_t>(gained);
+    return {small / period, small % period};
+  }
   return {gained / period, static_cast<std::int64_t>(gained % period)};
 }
 
@@ -409,17 +414,38 @@ LimitStatus describe(const LimitState& limit, const Worth& worth, TimePoint refi
   return status;
 }
 
-std::optional<Millis> shortest_time_to_full(const BucketState& bucket, TimePoint now) {
-  std::optional<Millis> shortest;
+namespace {
+
+/// Calls `visit` with the share of each drip limit that fills at all, until that answers false.
+template <typename Visit>
+void visit_filling_drips(const BucketState& bucket, TimePoint now, const Visit& visit) {
   for (const LimitState& limit : bucket.limits) {
     if (limit.reserved || limit.is_quota()) continue;
     Share share = share_at(limit, std::max(now, bucket.refilled_at), bucket.shard_count);
-    if (share.refill == 0) continue;
+    if (share.refill != 0 && !visit(share)) return;
+  }
+}
+
+}  // namespace
+
+std::optional<Millis> shortest_time_to_full(const BucketState& bucket, TimePoint now) {
+  std::optional<Millis> shortest;
+  visit_filling_drips(bucket, now, [&](const Share& share) {
     Int128 time = static_cast<Int128>(share.capacity) * share.period.count() / share.refill;
     Millis whole(saturate(time));
     shortest = shortest ? std::min(*shortest, whole) : whole;
-  }
+    return true;
+  });
   return shortest;
+}
+
+bool any_drip_fills(const BucketState& bucket, TimePoint now) {
+  bool any = false;
+  visit_filling_drips(bucket, now, [&](const Share&) {
+    any = true;
+    return false;
+  });
+  return any;
 }
 
 std::int64_t lifetime_s(const LimitState& limit, int multiplier) {

@@ -102,6 +102,8 @@ LimitStatus describe(const LimitState& limit, const Worth& worth, TimePoint refi
 /// Shortest time from empty to full among the drip limits of a bucket, shares in force at `now`;
 /// absent when there is none. The basis of the burst tolerance (decision 15).
 std::optional<Millis> shortest_time_to_full(const BucketState& bucket, TimePoint now);
+/// Whether there is one.
+bool any_drip_fills(const BucketState& bucket, TimePoint now);
 
 /// How long an idle bucket is kept for this limit's sake: `multiplier` times the time it needs to
 /// recover wholly, in whole seconds, rounded down (rules 3.6).

@@ -12,12 +12,16 @@
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
+#include "cli/generate/generate_command.h"
 #include "cli/instant.h"
 #include "cli/json_writer.h"
 #include "cli/manifest/manifest_command.h"
 #include "cli/render.h"
 #include "cli/replay/replay_command.h"
+#include "cli/store/store_command.h"
 #include "model/names.h"
+#include "schema/records.h"
+#include "stint/version.h"
 
 namespace stint::cli {
 namespace {
@@ -32,15 +36,22 @@ constexpr const char* kFooter =
     "  4   store, entity or limits not found\n"
     "  5   exists already, or lost against other writers\n"
     "  6   a stored item is corrupt\n"
+    "  7   a check of the store found problems\n"
     "  10  rejected, or refused by policy\n"
+    "  130 interrupted by a signal\n"
+    "\n"
+    "Environment:\n"
+    "  STINT_STORE       read where --store is not given\n"
+    "  STINT_DURABILITY  read where --durability is not given\n"
+    "  TZ                read where --tz is not given\n"
+    "  NO_COLOR          if set, no colours\n"
     "\n"
     "Example:\n"
     "  stint limits set --resource api rpm:60/min session:10_000+5h\n"
     "  stint acquire user-1 api --consume rpm=1 session=1500\n"
     "  stint explain user-1 api\n"
     "\n"
-    "Ids that begin with \"-\" go after \"--\". STINT_STORE, STINT_DURABILITY and TZ are read where\n"
-    "--store, --durability and --tz are not given.";
+    "Ids that begin with \"-\" go after \"--\".";
 
 // Wraps descriptions, which the library's formatter does not.
 class HelpFormatter : public CLI::Formatter {
@@ -162,6 +173,15 @@ bool asks_for_json(const std::vector<std::string>& arguments) {
   return std::find(arguments.begin(), end, "--json") != end;
 }
 
+void print_version(std::ostream& out) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("version", version());
+  json.member("store_format", schema::kStoreFormatVersion);
+  json.end_object();
+  out << json.text() << '\n';
+}
+
 }  // namespace
 
 int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
@@ -177,7 +197,8 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
       "this resource now, and if not, when?",
       "stint");
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", "stint " STINT_VERSION);
+  app.set_version_flag("--version", fmt::format("stint {}", version()),
+                       "Print the version and exit");
   add_text_option(app, "--store", globals.store_name, "DIR",
                   "Where everything is kept: a directory, or memory: for a store that is gone when "
                   "the command ends")
@@ -205,6 +226,9 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_limits_command(app, globals);
   add_manifest_command(app, globals);
   add_replay_command(app, globals);
+  add_store_command(app, globals);
+  add_completion_command(app, globals);
+  add_help_man_command(app, globals);
 
   std::vector<std::string> normalised = normalise(arguments);
   std::reverse(normalised.begin(), normalised.end());  // as the parser wants them
@@ -213,6 +237,10 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   } catch (const CLI::CallForHelp& request) {
     return app.exit(request, out, err) == 0 ? kExitOk : kExitUsage;
   } catch (const CLI::CallForVersion& request) {
+    if (asks_for_json(arguments)) {
+      print_version(out);
+      return kExitOk;
+    }
     return app.exit(request, out, err) == 0 ? kExitOk : kExitUsage;
   } catch (const CLI::ParseError& error) {
     std::string reason = describe_problem(app, error);

@@ -1,6 +1,10 @@
 #include "limiter/caches.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/prefetch.h"
 
 namespace stint::limiter {
 namespace {
@@ -18,26 +22,28 @@ ViewTable::ViewTable(std::size_t capacity)
   for (Shard& shard : shards_) shard.heads.assign(kFirstHeads, kNone);
 }
 
-std::uint32_t* ViewTable::link_to(Shard& shard, std::uint64_t hash, std::string_view entity,
-                                  std::string_view resource) {
-  std::uint32_t* link = &shard.heads[hash & (shard.heads.size() - 1)];
-  while (*link != kNone) {
-    Entry& entry = shard.entries[*link];
-    if (entry.hash == hash && entry.view.names->entity == entity &&
-        entry.view.names->resource == resource) {
-      return link;
-    }
-    link = &entry.next;
+std::uint32_t ViewTable::find(const Shard& shard, std::uint64_t hash, std::string_view entity,
+                              std::string_view resource) {
+  std::uint32_t index = shard.heads[hash & (shard.heads.size() - 1)];
+  for (; index != kNone; index = shard.entries[index].next) {
+    const Entry& entry = shard.entries[index];
+    // A view that was taken has taken its names along.
+    if (entry.hash != hash || entry.taken != 0) continue;
+    // Almost surely the one: what it refers to is fetched while the names are compared.
+    if (entry.view.image) entry.view.image->prefetch();
+    if (entry.view.names->entity == entity && entry.view.names->resource == resource) break;
   }
-  return link;
+  return index;
 }
 
-void ViewTable::remove(Shard& shard, std::uint32_t* link) {
-  std::uint32_t index = *link;
+void ViewTable::remove(Shard& shard, std::uint32_t index) {
   Entry& entry = shard.entries[index];
+  std::uint32_t* link = &shard.heads[entry.hash & (shard.heads.size() - 1)];
+  while (*link != index) link = &shard.entries[*link].next;
   *link = entry.next;
   entry.view = ops::View();
   entry.occupied = false;
+  entry.taken = 0;
   entry.next = shard.free;
   shard.free = index;
   --shard.count;
@@ -46,14 +52,14 @@ void ViewTable::remove(Shard& shard, std::uint32_t* link) {
 void ViewTable::evict_one(Shard& shard) {
   for (;;) {
     if (shard.hand >= shard.entries.size()) shard.hand = 0;
-    Entry& entry = shard.entries[shard.hand++];
+    std::uint32_t index = shard.hand++;
+    Entry& entry = shard.entries[index];
     if (!entry.occupied) continue;
     if (entry.used) {
       entry.used = false;
       continue;
     }
-    const ops::BucketNames& names = *entry.view.names;
-    remove(shard, link_to(shard, entry.hash, names.entity, names.resource));
+    remove(shard, index);
     return;
   }
 }
@@ -70,29 +76,7 @@ void ViewTable::grow(Shard& shard) {
   shard.heads = std::move(heads);
 }
 
-bool ViewTable::find(std::string_view entity, std::string_view resource, ops::View& view) {
-  std::uint64_t hash = ops::view_hash(entity, resource);
-  Shard& shard = shard_of(hash);
-  std::lock_guard lock(shard.mutex);
-  std::uint32_t index = *link_to(shard, hash, entity, resource);
-  if (index == kNone) return false;
-  Entry& entry = shard.entries[index];
-  entry.used = true;
-  view = entry.view;
-  return true;
-}
-
-void ViewTable::put(const ops::View& view) {
-  std::uint64_t hash = ops::view_hash(view.names->entity, view.names->resource);
-  Shard& shard = shard_of(hash);
-  std::lock_guard lock(shard.mutex);
-  std::uint32_t* link = link_to(shard, hash, view.names->entity, view.names->resource);
-  if (*link != kNone) {
-    Entry& entry = shard.entries[*link];
-    entry.view = view;
-    entry.used = true;
-    return;
-  }
+std::uint32_t ViewTable::insert(Shard& shard, std::uint64_t hash) {
   if (shard.count >= shard_capacity_) evict_one(shard);
   if (shard.count >= shard.heads.size()) grow(shard);
   std::uint32_t index = shard.free;
@@ -104,36 +88,93 @@ void ViewTable::put(const ops::View& view) {
   }
   Entry& entry = shard.entries[index];
   entry.hash = hash;
-  entry.view = view;
   entry.occupied = true;
-  entry.used = true;
   std::uint32_t& head = shard.heads[hash & (shard.heads.size() - 1)];
   entry.next = head;
   head = index;
   ++shard.count;
+  return index;
+}
+
+bool ViewTable::take(std::uint64_t hash, std::string_view entity, std::string_view resource,
+                     bool exclusively, ops::View& view) {
+  std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  Shard& shard = shard_of(hash);
+  std::lock_guard lock(shard.mutex);
+  std::uint32_t index = find(shard, hash, entity, resource);
+  if (index == kNone) {
+    view.generation = generation;
+    return false;
+  }
+  Entry& entry = shard.entries[index];
+  entry.used = true;
+  if (exclusively) {
+    view = std::move(entry.view);
+    // The number tells this taking from an earlier one of the same place.
+    entry.taken = static_cast<std::uint64_t>(++shard.takings) << 32 | index;
+    if (shard.takings == 0) entry.taken = static_cast<std::uint64_t>(++shard.takings) << 32 | index;
+    view.taken_from = entry.taken;
+  } else {
+    view = entry.view;
+    view.taken_from = 0;
+  }
+  view.generation = generation;
+  return true;
+}
+
+void ViewTable::put(ops::View&& view) {
+  const ops::BucketNames& names = *view.names;
+  std::uint64_t hash = names.hash;
+  bool outdated = view.generation != generation_.load(std::memory_order_acquire);
+  if (outdated) {
+    view.image = store::ImagePtr();
+    view.config.reset();
+  }
+  ops::View replaced;  // destroyed outside of the lock
+  Shard& shard = shard_of(hash);
+  std::lock_guard lock(shard.mutex);
+  std::uint32_t index = static_cast<std::uint32_t>(view.taken_from);
+  bool has_place = view.taken_from != 0 && index < shard.entries.size() &&
+                   shard.entries[index].taken == view.taken_from;
+  if (!has_place) index = find(shard, hash, names.entity, names.resource);
+  if (!view.image && !view.config) {
+    if (index != kNone) remove(shard, index);
+    return;
+  }
+  if (index == kNone) {
+    index = insert(shard, hash);
+    shard.entries[index].key_hash = names.key.hash();
+  }
+  Entry& entry = shard.entries[index];
+  if (!has_place) replaced = std::move(entry.view);
+  entry.taken = 0;
+  entry.used = true;
+  entry.view = std::move(view);
 }
 
 void ViewTable::forget(std::string_view entity, std::string_view resource) {
   std::uint64_t hash = ops::view_hash(entity, resource);
   Shard& shard = shard_of(hash);
   std::lock_guard lock(shard.mutex);
-  std::uint32_t* link = link_to(shard, hash, entity, resource);
-  if (*link != kNone) remove(shard, link);
+  std::uint32_t index = find(shard, hash, entity, resource);
+  if (index != kNone) remove(shard, index);
 }
 
 void ViewTable::forget_entity(std::string_view entity) {
+  begin_generation();
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
-    for (Entry& entry : shard.entries) {
-      if (!entry.occupied || entry.view.names->entity != entity) continue;
-      std::uint32_t* link =
-          link_to(shard, entry.hash, entry.view.names->entity, entry.view.names->resource);
-      remove(shard, link);
+    for (std::uint32_t i = 0; i < shard.entries.size(); ++i) {
+      const Entry& entry = shard.entries[i];
+      if (entry.occupied && entry.taken == 0 && entry.view.names->entity == entity) {
+        remove(shard, i);
+      }
     }
   }
 }
 
 void ViewTable::forget_configs() {
+  begin_generation();
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     for (Entry& entry : shard.entries) entry.view.config.reset();
@@ -141,6 +182,7 @@ void ViewTable::forget_configs() {
 }
 
 void ViewTable::clear() {
+  begin_generation();
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     shard.heads.assign(kFirstHeads, kNone);
@@ -151,15 +193,38 @@ void ViewTable::clear() {
   }
 }
 
+// The way to what a decision needs leads over three loads, each of which may have to wait for
+// memory. So a hint takes the first step for its own pair and a further one for pairs hinted
+// before, whose earlier steps have arrived by now.
 void ViewTable::prefetch(std::string_view entity, std::string_view resource,
                          const store::Engine& engine) {
+  constexpr std::size_t kStep = 4;  // hints between two steps of a pair
+  thread_local std::array<std::uint64_t, 2 * kStep> hinted{};
+  thread_local std::size_t next = 0;
   std::uint64_t hash = ops::view_hash(entity, resource);
-  Shard& shard = shard_of(hash);
+  std::uint64_t earlier = hinted[(next + kStep) % hinted.size()];
+  std::uint64_t earliest = std::exchange(hinted[next], hash);
+  next = (next + 1) % hinted.size();
+  {
+    Shard& shard = shard_of(hash);
+    std::lock_guard lock(shard.mutex);
+    __builtin_prefetch(&shard.heads[hash & (shard.heads.size() - 1)]);
+  }
+  {
+    Shard& shard = shard_of(earlier);
+    std::lock_guard lock(shard.mutex);
+    std::uint32_t index = shard.heads[earlier & (shard.heads.size() - 1)];
+    if (index != kNone) prefetch_lines(&shard.entries[index], sizeof(Entry));
+  }
+  Shard& shard = shard_of(earliest);
   std::lock_guard lock(shard.mutex);
-  std::uint32_t index = shard.heads[hash & (shard.heads.size() - 1)];
+  std::uint32_t index = shard.heads[earliest & (shard.heads.size() - 1)];
   if (index == kNone) return;
   const Entry& entry = shard.entries[index];
-  if (entry.hash == hash) engine.prefetch(entry.view.names->key);
+  if (entry.hash != earliest || entry.taken != 0) return;
+  engine.prefetch(entry.key_hash);
+  prefetch_lines(entry.view.names.get(), sizeof(ops::BucketNames));
+  if (entry.view.image) entry.view.image->prefetch();
 }
 
 std::optional<ops::Caches::CachedConfig> Caches::find_config(std::string_view resource) {

@@ -2,6 +2,7 @@
 #ifndef STINT_LIMITER_CACHES_H_
 #define STINT_LIMITER_CACHES_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ops/context.h"
@@ -23,8 +25,10 @@ class ViewTable {
  public:
   explicit ViewTable(std::size_t capacity);
 
-  bool find(std::string_view entity, std::string_view resource, ops::View& view);
-  void put(const ops::View& view);
+  /// As `ops::Caches`.
+  bool take(std::uint64_t hash, std::string_view entity, std::string_view resource,
+            bool exclusively, ops::View& view);
+  void put(ops::View&& view);
   void forget(std::string_view entity, std::string_view resource);
   void forget_entity(std::string_view entity);
   void forget_configs();
@@ -40,7 +44,9 @@ class ViewTable {
     std::uint64_t hash = 0;
     std::uint32_t next = kNone;  // in the chain of its bucket, or in the free list
     bool used = false;           // since the sweep last came by
-    bool occupied = false;
+    bool occupied = false;       // by a view, or for one that was taken
+    std::uint64_t key_hash = 0;  // of the item's key in the store
+    std::uint64_t taken = 0;     // the view was handed over under this number; 0: it is here
     ops::View view;
   };
   struct alignas(64) Shard {
@@ -50,17 +56,22 @@ class ViewTable {
     std::uint32_t free = kNone;
     std::uint32_t hand = 0;
     std::size_t count = 0;
+    std::uint32_t takings = 0;
   };
 
   Shard& shard_of(std::uint64_t hash) { return shards_[hash >> 58]; }
-  static std::uint32_t* link_to(Shard& shard, std::uint64_t hash, std::string_view entity,
-                                std::string_view resource);
-  static void remove(Shard& shard, std::uint32_t* link);
-  void evict_one(Shard& shard);
+  static std::uint32_t find(const Shard& shard, std::uint64_t hash, std::string_view entity,
+                            std::string_view resource);
+  static void remove(Shard& shard, std::uint32_t index);
+  static void evict_one(Shard& shard);
   static void grow(Shard& shard);
+  std::uint32_t insert(Shard& shard, std::uint64_t hash);
+  /// What was taken before this call comes back without what may be outdated.
+  void begin_generation() { generation_.fetch_add(1, std::memory_order_acq_rel); }
 
   std::size_t shard_capacity_;
   std::vector<Shard> shards_;
+  std::atomic<std::uint64_t> generation_{1};
 };
 
 /// The caches of one limiter.
@@ -68,10 +79,11 @@ class Caches final : public ops::Caches {
  public:
   explicit Caches(std::size_t max_views) : views_(max_views) {}
 
-  bool find_view(std::string_view entity, std::string_view resource, ops::View& view) override {
-    return views_.find(entity, resource, view);
+  bool take_view(std::uint64_t hash, std::string_view entity, std::string_view resource,
+                 bool exclusively, ops::View& view) override {
+    return views_.take(hash, entity, resource, exclusively, view);
   }
-  void put_view(const ops::View& view) override { views_.put(view); }
+  void put_view(ops::View&& view) override { views_.put(std::move(view)); }
   void forget_view(std::string_view entity, std::string_view resource) override {
     views_.forget(entity, resource);
   }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "base/wide.h"
 #include "limiter/lease_state.h"
@@ -35,11 +37,55 @@ std::int64_t pending(const ops::LeaseRecord& lease, std::string_view limit) {
   return 0;
 }
 
+/// Leases that ended, kept by thread for their memory.
+class SpareStates {
+ public:
+  static constexpr std::size_t kMost = 64;
+
+  ~SpareStates() { closed() = true; }
+  /// True once the thread's are gone: a lease of static storage may still end after that.
+  static bool& closed() {
+    static thread_local bool is_closed = false;
+    return is_closed;
+  }
+  static std::vector<std::unique_ptr<LeaseState>>& of_thread() {
+    static thread_local SpareStates spare;
+    return spare.states_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<LeaseState>> states_;
+};
+
 }  // namespace
+
+internal::LeaseStatePtr internal::new_lease_state(LeaseEnder& ender) {
+  LeaseStatePtr state;
+  if (!SpareStates::closed() && !SpareStates::of_thread().empty()) {
+    state.reset(SpareStates::of_thread().back().release());
+    SpareStates::of_thread().pop_back();
+  } else {
+    state.reset(new LeaseState);
+  }
+  state->ender_ = &ender;
+  state->degraded_ = false;
+  state->open_ = true;
+  return state;
+}
+
+void internal::LeaseStateDeleter::operator()(LeaseState* state) const noexcept {
+  std::unique_ptr<LeaseState> owned(state);
+  if (owned == nullptr || SpareStates::closed()) return;
+  std::vector<std::unique_ptr<LeaseState>>& spare = SpareStates::of_thread();
+  if (spare.size() >= SpareStates::kMost) return;
+  if (spare.capacity() == 0) spare.reserve(SpareStates::kMost);
+  owned->record_.clear();
+  spare.push_back(std::move(owned));
+}
 
 Lease::Lease() = default;
 
-Lease::Lease(std::unique_ptr<LeaseState> state)
+Lease::Lease(internal::LeaseStatePtr state)
     : state_(std::move(state)), exceptions_at_start_(std::uncaught_exceptions()) {}
 
 Lease::Lease(Lease&& other) noexcept = default;
@@ -163,16 +209,18 @@ Decision Decision::admitted(std::vector<LimitStatus> limits, Lease lease) {
 }
 
 Decision Decision::rejected(Rejection rejection) {
-  Decision decision(Outcome::kRejected, rejection.limits);
-  decision.rejection_ = std::move(rejection);
+  Decision decision(Outcome::kRejected, {});
+  decision.refusal_ = std::make_unique<Refusal>();
+  decision.refusal_->rejection = std::move(rejection);
   return decision;
 }
 
 Decision Decision::disabled(std::string entity, std::string resource, std::string level) {
   Decision decision(Outcome::kDisabled, {});
-  decision.disabled_entity_ = std::move(entity);
-  decision.disabled_resource_ = std::move(resource);
-  decision.disabled_level_ = std::move(level);
+  decision.refusal_ = std::make_unique<Refusal>();
+  decision.refusal_->entity = std::move(entity);
+  decision.refusal_->resource = std::move(resource);
+  decision.refusal_->level = std::move(level);
   return decision;
 }
 

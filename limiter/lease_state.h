@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/acquire.h"
+#include "stint/decision.h"
 #include "stint/result.h"
 
 namespace stint::internal {
@@ -21,22 +22,27 @@ class LeaseEnder {
 
 class LeaseState {
  public:
-  LeaseState(LeaseEnder& ender, ops::LeaseRecord record, bool degraded)
-      : ender_(&ender), record_(std::move(record)), degraded_(degraded) {}
-
   LeaseEnder& ender() { return *ender_; }
   ops::LeaseRecord& record() { return record_; }
   const ops::LeaseRecord& record() const { return record_; }
   bool degraded() const { return degraded_; }
+  void set_degraded() { degraded_ = true; }
   bool open() const { return open_; }
   void end() { open_ = false; }
 
  private:
-  LeaseEnder* ender_;
+  friend LeaseStatePtr new_lease_state(LeaseEnder& ender);
+  friend struct LeaseStateDeleter;
+  LeaseState() = default;
+
+  LeaseEnder* ender_ = nullptr;
   ops::LeaseRecord record_;
-  bool degraded_;
-  bool open_ = true;
+  bool degraded_ = false;
+  bool open_ = false;
 };
+
+/// An open lease of nothing. Its memory is that of an earlier lease of the thread, if there is one.
+LeaseStatePtr new_lease_state(LeaseEnder& ender);
 
 }  // namespace stint::internal
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <forward_list>
 #include <mutex>
 #include <random>
 #include <utility>
@@ -116,7 +117,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
     // Seeds of calls must not meet those of another limiter: equal nonces would be taken for one.
     Random random(mix_hash(seed_, calls_.fetch_add(1, std::memory_order_relaxed)));
     Steady::time_point deadline = start + timeout.value_or(options_.timeout);
-    Result<std::shared_ptr<const std::string>> ns = name_space(start, deadline, random);
+    Result<const std::string*> ns = name_space(start, deadline, random);
     if (!ns) return ns.error();
     const StoreHandle& handle = *store_.handle();
     for (;;) {
@@ -135,16 +136,22 @@ class Limiter::Impl final : public internal::LeaseEnder {
       // Perhaps because its namespace was purged; then the name may stand for another by now.
       forget_name_space(*ns);
       if (result.ok() || result.error().code() != ErrorCode::kInvalidArgument) return result;
-      Result<std::shared_ptr<const std::string>> present = name_space(start, deadline, random);
-      if (!present || **present == **ns) return result;
+      Result<const std::string*> present = name_space(start, deadline, random);
+      if (!present || *present == *ns) return result;
       ns = present;
     }
   }
 
   Result<Decision> acquire(const AcquireRequest& request) {
     if (Status valid = ops::validate_acquire(request); !valid) return valid.error();
+    if (name_space_.load(std::memory_order_acquire) == nullptr) {
+      // Looking the namespace up may write, which no call with a wrong name may.
+      if (Status valid = ops::validate_names(request); !valid) return valid.error();
+    }
+    internal::LeaseStatePtr lease = internal::new_lease_state(*this);
     Result<ops::Acquired> acquired =
-        call([&](ops::Context& cx) { return ops::acquire(cx, request); }, request.timeout);
+        call([&](ops::Context& cx) { return ops::acquire(cx, request, lease->record()); },
+             request.timeout);
     if (!acquired) return failed_acquire(request, acquired.error());
     switch (acquired->outcome) {
       case Outcome::kRejected: {
@@ -154,13 +161,12 @@ class Limiter::Impl final : public internal::LeaseEnder {
       }
       case Outcome::kDisabled:
         report(EventKind::kDisabled, request, nullptr);
-        return Decision::disabled(std::move(acquired->disabled_entity), request.resource,
-                                  std::move(acquired->disabled_level));
+        return Decision::disabled(std::move(acquired->disabled->entity), request.resource,
+                                  std::move(acquired->disabled->level));
       case Outcome::kAdmitted: break;
     }
     report(EventKind::kAdmitted, request, nullptr);
-    return Decision::admitted(std::move(acquired->limits),
-                              lease(std::move(acquired->lease), false));
+    return Decision::admitted(std::move(acquired->limits), Lease(std::move(lease)));
   }
 
   Status settle_lease(ops::LeaseRecord& lease) override {
@@ -191,32 +197,32 @@ class Limiter::Impl final : public internal::LeaseEnder {
   /// Callers of all limiters of one store in this process share its queues.
   limiter::BucketQueues& queues() { return store_.handle()->queues; }
 
-  Result<std::shared_ptr<const std::string>> name_space(Steady::time_point at,
-                                                        Steady::time_point deadline,
-                                                        Random& random) {
-    std::shared_ptr<const Resolved> resolved = std::atomic_load(&resolved_);
-    if (resolved && at - resolved->at < kNamespaceAge) {
-      return std::shared_ptr<const std::string>(resolved, &resolved->id);
-    }
+  /// The id of the namespace, which lives as long as this object.
+  Result<const std::string*> name_space(Steady::time_point at, Steady::time_point deadline,
+                                        Random& random) {
+    if (const std::string* known = known_name_space(at)) return known;
     std::lock_guard lock(resolving_);
-    resolved = std::atomic_load(&resolved_);
-    if (resolved && at - resolved->at < kNamespaceAge) {
-      return std::shared_ptr<const std::string>(resolved, &resolved->id);
-    }
+    if (const std::string* known = known_name_space(at)) return known;
     bool no_exemption = false;
     limiter::DriverSetup setup{
         *store_.handle()->engine, *clock_, queues(), counters_, deadline, no_exemption};
     Result<std::string> id =
         limiter::run(ops::resolve_namespace(options_.name_space, random, clock_->now()), setup);
     if (!id) return id.error();
-    auto fresh = std::make_shared<const Resolved>(Resolved{*id, at});
-    if (resolved && resolved->id != fresh->id) caches_.clear();
-    std::atomic_store(&resolved_, std::shared_ptr<const Resolved>(fresh));
-    return std::shared_ptr<const std::string>(fresh, &fresh->id);
+    const std::string* before = name_space_.load(std::memory_order_relaxed);
+    if (before == nullptr || *before != *id) {
+      if (before != nullptr) caches_.clear();
+      name_space_.store(&name_spaces_.emplace_front(std::move(*id)), std::memory_order_release);
+    }
+    resolved_at_.store(at.time_since_epoch().count(), std::memory_order_release);
+    return name_space_.load(std::memory_order_relaxed);
   }
 
-  Lease lease(ops::LeaseRecord record, bool degraded) {
-    return Lease(std::make_unique<internal::LeaseState>(*this, std::move(record), degraded));
+  /// Null when it was never looked up, or too long ago.
+  const std::string* known_name_space(Steady::time_point at) const {
+    Steady::duration resolved_at(resolved_at_.load(std::memory_order_acquire));
+    if (at.time_since_epoch() - resolved_at >= kNamespaceAge) return nullptr;
+    return name_space_.load(std::memory_order_acquire);
   }
 
   Result<Decision> failed_acquire(const AcquireRequest& request, const Error& error) {
@@ -230,7 +236,9 @@ class Limiter::Impl final : public internal::LeaseEnder {
     report(EventKind::kStoreError, request, &error);
     if (!is_store_failure(error.code()) || policy == OnUnavailable::kBlock) return error;
     report(EventKind::kDegraded, request, &error);
-    return Decision::admitted({}, lease(ops::LeaseRecord(), true));
+    internal::LeaseStatePtr lease = internal::new_lease_state(*this);
+    lease->set_degraded();
+    return Decision::admitted({}, Lease(std::move(lease)));
   }
 
   void report(EventKind kind, const AcquireRequest& request, const Error* error) {
@@ -257,19 +265,11 @@ class Limiter::Impl final : public internal::LeaseEnder {
   }
 
   /// The next call looks the name up again.
-  void forget_name_space(const std::shared_ptr<const std::string>& id) {
+  void forget_name_space(const std::string* id) {
     std::lock_guard lock(resolving_);
-    std::shared_ptr<const Resolved> resolved = std::atomic_load(&resolved_);
-    if (!resolved || resolved->id != *id) return;
-    auto outdated = std::make_shared<Resolved>(*resolved);
-    outdated->at -= kNamespaceAge;
-    std::atomic_store(&resolved_, std::shared_ptr<const Resolved>(std::move(outdated)));
+    if (name_space_.load(std::memory_order_relaxed) != id) return;
+    resolved_at_.store(Steady::duration::min().count() / 2, std::memory_order_release);
   }
-
-  struct Resolved {
-    std::string id;
-    Steady::time_point at;
-  };
 
   Store store_;
   LimiterOptions options_;
@@ -282,7 +282,9 @@ class Limiter::Impl final : public internal::LeaseEnder {
   std::uint64_t seed_;
   std::atomic<std::uint64_t> calls_{0};
   std::mutex resolving_;
-  std::shared_ptr<const Resolved> resolved_;  // accessed atomically
+  std::forward_list<std::string> name_spaces_;  // all ids there ever were, guarded by `resolving_`
+  std::atomic<const std::string*> name_space_{nullptr};  // one of them
+  std::atomic<Steady::rep> resolved_at_{Steady::duration::min().count() / 2};
 };
 
 Limiter::Limiter(Store store, LimiterOptions options)

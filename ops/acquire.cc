@@ -1,6 +1,7 @@
 #include "ops/acquire.h"
 
 #include <algorithm>
+#include <array>
 
 #include "model/names.h"
 #include "ops/lease.h"
@@ -24,42 +25,46 @@ class Acquire {
 
   Acquire(Context& cx, const AcquireRequest& request,
           std::shared_ptr<const schema::ConfigRecord> call_limits)
-      : child_leg_(cx, request.entity, request.resource),
-        child(*child_leg_),
-        cx_(&cx),
-        request_(&request) {
+      : child(*child_leg_), cx_(&cx), request_(&request) {
     child.call_limits = std::move(call_limits);
+    hashes_[0] = view_hash(request.entity, request.resource);
     for (const Consume& consume : request.consume) {
       takes_anything_ = takes_anything_ || consume.amount.milli().count() != 0;
     }
-    adopt_parent();
+  }
+
+  /// The buckets whose turn it has to be.
+  std::span<const std::uint64_t> turn_keys() const {
+    return std::span<const std::uint64_t>(hashes_).first(parent ? 2 : 1);
+  }
+  /// Once it is: takes from the caches what has not been taken yet.
+  void take_views() {
+    if (!child.taken()) child.take(*cx_, hashes_[0], request_->entity, request_->resource);
+    if (parent && !parent->taken()) {
+      parent->take(*cx_, hashes_[1], parent_id_, request_->resource);
+    }
   }
 
   /// Whether the child is known to have another parent than the one this call goes by: it is seen
   /// for the first time, or has been moved (decision 16).
   bool parent_moved() const {
     if (!child.exists() && !child.meta_read) return false;
-    std::optional<std::string> id = present_parent();
-    if (!parent) return id.has_value();
-    return !id || parent->names().entity != *id;
+    if (!child.cascades()) return parent != nullptr;
+    return !parent || child.parent() != parent_id_;
   }
 
-  /// Goes by the parent that the child has now.
+  /// Goes by the parent that the child has now. Its bucket needs its own turn, and until that has
+  /// come others may use what is remembered of the child.
   void adopt_parent() {
-    if (!parent_moved()) return;
     parent = nullptr;
     parent_leg_.reset();
-    std::optional<std::string> id = present_parent();
-    if (!id) return;
-    parent_leg_.emplace(*cx_, *id, request_->resource);
-    parent = &**parent_leg_;
-  }
-
-  const std::vector<std::uint64_t>& turn_keys() {
-    keys_.clear();
-    keys_.push_back(child.names().key.hash());
-    if (parent) keys_.push_back(parent->names().key.hash());
-    return keys_;
+    if (std::optional<std::string> id = present_parent()) {
+      parent_id_ = std::move(*id);
+      hashes_[1] = view_hash(parent_id_, request_->resource);
+      parent = &*parent_leg_.emplace();
+    }
+    bool as_remembered = !child.bucket_read && !child.meta_read && !child.config_fresh;
+    if (!child.landed && as_remembered) child.give_back();
   }
 
   /// Matches the request with the limits of each leg. Returns the first name that no leg has.
@@ -116,26 +121,29 @@ class Acquire {
   Acquired disabled(const Leg& leg) const {
     Acquired result;
     result.outcome = Outcome::kDisabled;
-    result.disabled_entity = leg.names().entity;
     bool by_config = leg.view.config && leg.view.config->access == AccessPolicy::kDisabled;
-    result.disabled_level =
-        by_config ? std::string(to_string(leg.view.config->access_level)) : "bucket";
+    result.disabled.emplace();
+    result.disabled->entity = leg.names().entity;
+    result.disabled->level = by_config ? to_string(leg.view.config->access_level) : "bucket";
     return result;
   }
 
-  Acquired admitted(TimePoint now) {
+  Acquired admitted(TimePoint now, LeaseRecord& lease) const {
     Acquired result;
     result.limits.reserve(request_->consume.size() * (parent ? 2 : 1));
-    append_admitted(child, now, result);
-    if (parent) append_admitted(*parent, now, result);
+    append_admitted(child, now, result, lease);
+    if (parent) append_admitted(*parent, now, result, lease);
     return result;
   }
 
-  /// What landed so far, to be given back.
-  LeaseRecord landed() const {
+  /// What landed so far, to be given back. The last to be asked: what is known of the buckets goes
+  /// back to the caches, where the writes that give back find it.
+  LeaseRecord end() {
     LeaseRecord record;
-    if (child.landed) record.legs.push_back(lease_leg(child, child.plan.now));
+    if (child.landed) append_leg(child, child.plan.now, record);
     append_parent_landed(record);
+    child.give_back();
+    if (parent) parent->give_back();
     return record;
   }
   /// What landed on a parent that is to be left. It counts as given back from here on, so that no
@@ -143,7 +151,8 @@ class Acquire {
   LeaseRecord take_parent_landed() {
     LeaseRecord record;
     append_parent_landed(record);
-    if (parent) parent->landed = false;
+    parent->landed = false;
+    parent->give_back();
     return record;
   }
 
@@ -160,15 +169,11 @@ class Acquire {
         [&](const Consume& consume) { return config.record->find(consume.limit) != nullptr; });
   }
 
-  void remember() {
-    remember(child);
-    if (parent) remember(*parent);
-  }
-
-  /// The same without what was given back: that write has left a newer image.
-  void remember_refused() {
-    if (!child.landed) remember(child);
-    if (parent && !parent->landed) remember(*parent);
+  /// The same after an error, with nothing of the buckets that are left alone remembered.
+  LeaseRecord fail() {
+    if (!child.landed) child.forget();
+    if (parent && !parent->landed) parent->forget();
+    return end();
   }
 
   /// Plans a write with the preferences of decision 30 a and b.
@@ -201,14 +206,8 @@ class Acquire {
     return child.parent();
   }
 
-  void remember(Leg& leg) {
-    // An owner that could not be stamped yet must be looked up again.
-    if (leg.owner_stamp) leg.view.config.reset();
-    cx_->caches.put_view(leg.view);
-  }
-
   void append_parent_landed(LeaseRecord& record) const {
-    if (parent && parent->landed) record.legs.push_back(lease_leg(*parent, parent->plan.now));
+    if (parent && parent->landed) append_leg(*parent, parent->plan.now, record);
   }
 
   static bool is_disabled(const Leg& leg) {
@@ -226,12 +225,11 @@ class Acquire {
     const Consume& consume = request_->consume[index];
     const schema::ConfiguredLimit* configured = leg.config()->find(consume.limit);
     if (configured == nullptr) return false;
-    NamedLimit named;
+    NamedLimit& named = leg.named.emplace_back();
     named.request = index;
     named.configured = configured;
-    named.on_item = leg.exists() ? leg.view.layout->find(consume.limit) : -1;
+    named.on_item = leg.exists() ? leg.view.layout->find(consume.limit, index) : -1;
     named.amount = consume.amount.milli().count();
-    leg.named.push_back(std::move(named));
     return true;
   }
 
@@ -256,30 +254,33 @@ class Acquire {
     }
   }
 
-  static LeaseLeg lease_leg(const Leg& leg, TimePoint now) {
-    LeaseLeg part;
+  static void append_leg(const Leg& leg, TimePoint now, LeaseRecord& lease) {
+    LeaseLeg& part = lease.legs.emplace_back();
     part.names = leg.view.names;
     part.call_limits = leg.call_limits;
-    part.debits.reserve(leg.named.size());
+    part.first_debit = lease.debits.size();
+    part.debit_count = leg.named.size();
     for (const NamedLimit& named : leg.named) {
-      LeaseDebit debit;
+      LeaseDebit& debit = lease.debits.emplace_back();
       debit.limit = named.configured->limit().name();
       debit.taken = named.amount;
       debit.pin = period_after(leg, named, now);
-      part.debits.push_back(std::move(debit));
     }
-    return part;
   }
 
-  void append_admitted(Leg& leg, TimePoint now, Acquired& result) const {
+  void append_admitted(const Leg& leg, TimePoint now, Acquired& result, LeaseRecord& lease) const {
+    TimePoint at = leg.landed ? leg.plan.now : now;
     for (const NamedLimit& named : leg.named) {
-      LimitStatus status =
-          leg.landed ? status_after(leg, named, leg.plan.now) : status_of(leg, named, now);
-      note_seen(status, named, result.lease);
-      result.limits.push_back(std::move(status));
+      LimitStatus& status = result.limits.emplace_back();
+      if (leg.landed) {
+        status_after(leg, named, at, status);
+      } else {
+        status = status_of(leg, named, at);
+      }
+      note_seen(status, named, lease);
     }
-    result.lease.bypassed = result.lease.bypassed || leg.bypass != BypassMode::kEnforce;
-    result.lease.legs.push_back(lease_leg(leg, leg.landed ? leg.plan.now : now));
+    lease.bypassed = lease.bypassed || leg.bypass != BypassMode::kEnforce;
+    append_leg(leg, at, lease);
   }
 
   static void note_seen(const LimitStatus& status, const NamedLimit& named, LeaseRecord& lease) {
@@ -294,7 +295,8 @@ class Acquire {
   Context* cx_;
   const AcquireRequest* request_;
   bool takes_anything_ = false;
-  std::vector<std::uint64_t> keys_;
+  std::array<std::uint64_t, 2> hashes_{};  // of the child's bucket and the parent's
+  std::string parent_id_;
   std::optional<TimePoint> first_now_;
 };
 
@@ -367,13 +369,13 @@ Op<Status> write_legs(Context& cx, Acquire& acquire, TimePoint now, int attempt)
 }
 
 /// Gives back a part of what an acquire took; that goes on past the deadline of the call.
-Op<Status> give_back_landed(Context& cx, const Acquire& acquire, LeaseRecord landed) {
+Op<Status> give_back_landed(Context& cx, LeaseRecord landed) {
   if (landed.legs.empty()) co_return Status();
   cx.past_deadline_allowed = true;
   Status done = co_await roll_back(cx, landed);
   cx.past_deadline_allowed = false;
   if (!done) {
-    const BucketNames& names = acquire.child.names();
+    const BucketNames& names = *landed.legs.front().names;
     cx.report(EventKind::kLeaseTrouble, names.entity, names.resource, {}, &done.error());
   }
   co_return done;
@@ -393,9 +395,20 @@ void report_disagreement(Context& cx, const Leg& leg) {
 
 }  // namespace
 
-Status validate_acquire(const AcquireRequest& request) {
+Status validate_names(const AcquireRequest& request) {
   if (Status s = model::validate_entity_id("entity", request.entity); !s) return s;
   if (Status s = model::validate_resource(request.resource); !s) return s;
+  return validate_names(request.consume);
+}
+
+Status validate_names(const std::vector<Consume>& amounts) {
+  for (const Consume& consume : amounts) {
+    if (Status s = model::validate_limit_name(consume.limit); !s) return s;
+  }
+  return Status();
+}
+
+Status validate_acquire(const AcquireRequest& request) {
   if (request.consume.empty()) {
     return Error::invalid("consume", "", "must name at least one limit");
   }
@@ -414,7 +427,6 @@ Status validate_acquire(const AcquireRequest& request) {
 Status validate_amounts(std::string_view field, const std::vector<Consume>& amounts) {
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     const Consume& consume = amounts[i];
-    if (Status s = model::validate_limit_name(consume.limit); !s) return s;
     auto name = [&] { return std::string(field) + "." + consume.limit; };
     if (!consume.amount.in_range()) {
       return Error::invalid(name(), "", "must not exceed 9e15 tokens");
@@ -432,7 +444,15 @@ Status validate_amounts(std::string_view field, const std::vector<Consume>& amou
   return Status();
 }
 
-Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
+void LeaseRecord::clear() {
+  legs.clear();
+  debits.clear();
+  corrections.clear();
+  declared.clear();
+  bypassed = false;
+}
+
+Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRecord& lease) {
   std::shared_ptr<const schema::ConfigRecord> call_limits;
   if (request.limits) {
     auto compiled = schema::compile_limits(request.limits->limits(), cx.reset_rule);
@@ -440,15 +460,27 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
     call_limits = *compiled;
   }
   Acquire job(cx, request, std::move(call_limits));
-  Error trouble(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
-
+  std::optional<Error> trouble;
   int attempt = 0;
   int turns = 0;
   constexpr int kMostTurns = 4 * kMostAttempts;
   while (attempt < kMostAttempts && turns++ < kMostTurns) {
     TurnRequest my_turn(job.turn_keys());
     TimePoint now = co_await turn(my_turn);
+    job.take_views();
+    if (!job.child.remembered()) {
+      // Names that a remembered bucket bears need not be looked at.
+      if (Status valid = validate_names(request); !valid) {
+        trouble = valid.error();
+        break;
+      }
+    }
     job.note_first_clock(now);
+    // The parent's bucket needs its own place in the queue, and the clock is read after it.
+    if (!job.parent && job.parent_moved()) {
+      job.adopt_parent();
+      continue;
+    }
     Status prepared = Status();
     if (!job.child.landed) {
       Result<Reads> reads = evaluate_leg(cx, job.child, now);
@@ -458,12 +490,13 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
         prepared = co_await prepare_leg(cx, job.child, now);
       }
     }
-    // The parent's bucket needs its own place in the queue, and the clock is read after it.
     if (prepared && job.parent_moved()) {
-      Status left = co_await give_back_landed(cx, job, job.take_parent_landed());
-      if (!left) {
-        trouble = left.error();
-        break;
+      if (job.parent && job.parent->landed) {
+        Status left = co_await give_back_landed(cx, job.take_parent_landed());
+        if (!left) {
+          trouble = left.error();
+          break;
+        }
       }
       job.adopt_parent();
       continue;
@@ -482,6 +515,10 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
     }
 
     if (const std::string* unknown = job.name_limits()) {
+      if (Status valid = validate_names(request.consume); !valid) {
+        trouble = valid.error();
+        break;
+      }
       if (job.configuration_is_fresh()) {
         trouble = unknown_limit(job, request, *unknown);
         break;
@@ -513,9 +550,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
         continue;
       }
       Acquired result = job.disabled(*disabled);
-      Status returned = co_await give_back_landed(cx, job, job.landed());
+      Status returned = co_await give_back_landed(cx, job.end());
       static_cast<void>(returned);
-      job.remember_refused();
       co_return result;
     }
 
@@ -545,25 +581,42 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
         break;
       }
       if (reread) continue;
-      Acquired result = child_short || parent_short ? job.rejected(now) : job.admitted(now);
-      Status returned = co_await give_back_landed(cx, job, job.landed());
+      Acquired result = child_short || parent_short ? job.rejected(now) : job.admitted(now, lease);
+      Status returned = co_await give_back_landed(cx, job.end());
       static_cast<void>(returned);
-      job.remember_refused();
       co_return result;
     }
 
     report_clock(cx, job.child, now);
     report_disagreement(cx, job.child);
-    Status written = co_await write_legs(cx, job, now, attempt);
+    Status written;
+    if (job.child.exists() && job.writes(job.child) && !(job.parent && job.writes(*job.parent))) {
+      // The commonest case by far, spared an operation of its own.
+      LegWrite write(cx, job.child);
+      job.prepare(write, now, attempt);
+      store::UpdateRequest update = write.update();
+      auto reply = co_await ask(update);
+      std::optional<Result<Landing>> landing = told_landing(cx, job.child, reply, now);
+      if (!landing) landing = co_await look_up_landing(cx, job.child, now, false);
+      if (*landing) {
+        job.child.landed = **landing == Landing::kLanded;
+      } else {
+        written = landing->error();
+      }
+    } else {
+      written = co_await write_legs(cx, job, now, attempt);
+    }
     if (!written) {
       trouble = written.error();
       break;
     }
     if (job.child.landed && job.parent_moved()) {
-      Status left = co_await give_back_landed(cx, job, job.take_parent_landed());
-      if (!left) {
-        trouble = left.error();
-        break;
+      if (job.parent && job.parent->landed) {
+        Status left = co_await give_back_landed(cx, job.take_parent_landed());
+        if (!left) {
+          trouble = left.error();
+          break;
+        }
       }
       job.adopt_parent();
       if (job.parent) {
@@ -573,16 +626,15 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request) {
     }
     bool done = !job.writes(job.child) && !(job.parent && job.writes(*job.parent));
     if (done) {
-      Acquired result = job.admitted(now);
-      job.remember();
-      co_return result;
+      co_return job.admitted(now, lease);
     }
     ++attempt;
   }
-  Status returned = co_await give_back_landed(cx, job, job.landed());
+  // What went wrong may have to do with what was remembered.
+  Status returned = co_await give_back_landed(cx, job.fail());
   static_cast<void>(returned);
-  cx.caches.forget_view(request.entity, request.resource);
-  co_return trouble;
+  if (trouble) co_return std::move(*trouble);
+  co_return Error(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
 }
 
 }  // namespace stint::ops

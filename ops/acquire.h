@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,9 @@ struct LeaseDebit {
 /// What a lease holds of one bucket.
 struct LeaseLeg {
   std::shared_ptr<const BucketNames> names;
-  std::vector<LeaseDebit> debits;
+  /// Of the lease's debits those of this bucket.
+  std::size_t first_debit = 0;
+  std::size_t debit_count = 0;
   /// The collected corrections were written here, or may have been: they are not sent again.
   bool corrected = false;
   /// The call's own limits, for a settle that has to create the bucket again.
@@ -36,6 +40,7 @@ struct LeaseLeg {
 /// A lease as data: where its debits landed, and the corrections collected since.
 struct LeaseRecord {
   std::vector<LeaseLeg> legs;
+  std::vector<LeaseDebit> debits;  // of all legs, in their order
   struct Correction {
     std::string limit;
     std::int64_t delta = 0;  // milli-tokens; negative gives back
@@ -50,26 +55,39 @@ struct LeaseRecord {
   };
   std::vector<Seen> declared;
   bool bypassed = false;
+
+  std::span<LeaseDebit> debits_of(const LeaseLeg& leg) {
+    return std::span<LeaseDebit>(debits).subspan(leg.first_debit, leg.debit_count);
+  }
+  /// Back to a lease of nothing; the lists keep their memory.
+  void clear();
 };
 
 struct Acquired {
   Outcome outcome = Outcome::kAdmitted;
   std::vector<LimitStatus> limits;
-  LeaseRecord lease;            // admitted
-  std::string disabled_entity;  // disabled
-  std::string disabled_level;
+  /// Who is refused, and which level says so.
+  struct Disabled {
+    std::string entity;
+    std::string level;
+  };
+  std::optional<Disabled> disabled;
 };
 
-/// Checks everything about a request that needs no store.
+/// Checks everything about a request that needs no store, but the names.
 Status validate_acquire(const AcquireRequest& request);
+/// Checks the names in a request. `acquire` does so itself, before it asks anything of the store.
+Status validate_names(const AcquireRequest& request);
+Status validate_names(const std::vector<Consume>& amounts);
 
-/// Checks a list of amounts: names, range, no name twice. `field` names the list in errors.
+/// Checks a list of amounts but for the names: range, none named twice. `field` names the list in
+/// errors.
 Status validate_amounts(std::string_view field, const std::vector<Consume>& amounts);
 
-/// Errors: those of the store; `kInvalidArgument` for a limit that is configured nowhere or when
-/// nothing is; `kConflict` after five lost attempts; `kCorrupt`. Precondition: valid request.
-/// Requests: see decision 19.
-Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request);
+/// Fills `lease` when the request is admitted; it must be empty. Errors: those of the store;
+/// `kInvalidArgument` for a limit that is configured nowhere or when nothing is; `kConflict` after
+/// five lost attempts; `kCorrupt`. Precondition: valid request. Requests: see decision 19.
+Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRecord& lease);
 
 }  // namespace stint::ops
 

@@ -30,9 +30,16 @@ struct ResolvedConfig {
   AccessPolicy access = AccessPolicy::kEnforce;
   ConfigLevel access_level = ConfigLevel::kNone;
   std::optional<bool> cascade;
+  /// How long a bucket of these limits is kept, in seconds; filled in when first needed.
+  std::optional<std::int64_t> lifetime_s;
   /// When it was read; what was taken from a cache counts from the reading.
   TimePoint read_at;
 };
+
+/// Hash of an entity and resource: finds their view, and tells whose turn at the bucket it is.
+inline std::uint64_t view_hash(std::string_view entity, std::string_view resource) {
+  return hash_bytes(resource, hash_bytes(entity));
+}
 
 /// A bucket's names, built once and shared by views and leases.
 struct BucketNames {
@@ -41,18 +48,15 @@ struct BucketNames {
       : entity(entity_id),
         resource(resource_name),
         shard(shard_index),
+        hash(view_hash(entity_id, resource_name)),
         key(schema::bucket_key(ns, entity_id, resource_name, shard_index)) {}
 
   std::string entity;
   std::string resource;
   std::int64_t shard;
+  std::uint64_t hash;  // see `view_hash`
   store::Key key;
 };
-
-/// Hash by which views of an entity and resource are found.
-inline std::uint64_t view_hash(std::string_view entity, std::string_view resource) {
-  return hash_bytes(resource, hash_bytes(entity));
-}
 
 /// What a process remembers of one bucket.
 struct View {
@@ -60,10 +64,16 @@ struct View {
   /// The last image seen; empty when the bucket is not known to exist.
   store::ImagePtr image;
   std::shared_ptr<const schema::BucketLayout> layout;
+  /// `store::Image::lineage` of an image that the layout is known to fit.
+  std::uint64_t layout_fits = 0;
   TimePoint image_at;
   std::optional<ResolvedConfig> config;
   /// A refill lock was lost to another writer lately (decision 30 a).
   bool contended = false;
+  /// The cache's own: where the view was taken from, 0 for a copy.
+  std::uint64_t taken_from = 0;
+  /// The cache's own: tells a view that was taken before something was forgotten.
+  std::uint64_t generation = 0;
 };
 
 /// What operations remember between calls. Implementations are thread-safe.
@@ -71,8 +81,15 @@ class Caches {
  public:
   virtual ~Caches() = default;
 
-  virtual bool find_view(std::string_view entity, std::string_view resource, View& view) = 0;
-  virtual void put_view(const View& view) = 0;
+  /// What is remembered of a pair; `hash` is its `view_hash`. False, with nothing but what the
+  /// cache needs for itself in `view`, when that is nothing. `exclusively`: the caller has the
+  /// bucket's turn, so the view is handed over instead of copied; it must be given back, also
+  /// after a failure, by `put_view`.
+  virtual bool take_view(std::uint64_t hash, std::string_view entity, std::string_view resource,
+                         bool exclusively, View& view) = 0;
+  /// Remembers a view, or forgets the bucket where it holds neither image nor configuration. What
+  /// an entity's or all views had to forget since this one was taken stays forgotten.
+  virtual void put_view(View&& view) = 0;
   virtual void forget_view(std::string_view entity, std::string_view resource) = 0;
   virtual void forget_entity(std::string_view entity) = 0;
   /// Drops the remembered configuration of every view.

@@ -93,9 +93,8 @@ std::vector<std::size_t> unconfigured_limits(const Leg& leg) {
 
 /// True when the bucket is as configured or gone, false when other writers won every attempt.
 Op<Result<bool>> stamp_bucket(Context& cx, std::shared_ptr<const BucketNames> names) {
-  std::vector<std::uint64_t> mine(1, names->key.hash());
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    TurnRequest my_turn(mine);
+    TurnRequest my_turn(std::span<const std::uint64_t>(&names->hash, 1));
     TimePoint now = co_await turn(my_turn);
     Leg leg(names);
     Reads reads;

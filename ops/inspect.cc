@@ -15,6 +15,7 @@ Status validate(std::string_view entity, std::string_view resource,
                 const std::vector<Consume>& need) {
   if (Status s = model::validate_entity_id("entity", entity); !s) return s;
   if (Status s = model::validate_resource(resource); !s) return s;
+  if (Status s = validate_names(need); !s) return s;
   return validate_amounts("need", need);
 }
 
@@ -148,15 +149,17 @@ BucketExplanation explain_leg(const Context& cx, const Leg& leg, TimePoint now) 
 Op<Result<Availability>> available(Context& cx, std::string_view entity, std::string_view resource,
                                    const std::vector<Consume>& need) {
   if (Status valid = validate(entity, resource, need); !valid) co_return valid.error();
-  Leg child(cx, entity, resource);
-  std::vector<std::uint64_t> mine(1, child.names().key.hash());
-  TurnRequest my_turn(mine);
+  std::uint64_t hash = view_hash(entity, resource);
+  TurnRequest my_turn(std::span<const std::uint64_t>(&hash, 1));
   TimePoint now = co_await turn(my_turn);
+  Leg child;
+  child.take(cx, hash, entity, resource);
   Status loaded = co_await load(cx, child, now, false);
   if (!loaded) co_return loaded.error();
   std::optional<Leg> parent;
   if (child.cascades()) {
-    parent.emplace(cx, *child.parent(), resource);
+    parent.emplace();
+    parent->peek(cx, *child.parent(), resource);
     loaded = co_await load(cx, *parent, now, false);
     if (!loaded) co_return loaded.error();
   }
@@ -170,23 +173,23 @@ Op<Result<Availability>> available(Context& cx, std::string_view entity, std::st
   result.wait = Millis(0);
   add_leg(child, need, now, result);
   if (parent) add_leg(*parent, need, now, result);
-  cx.caches.put_view(child.view);
-  if (parent) cx.caches.put_view(parent->view);
   co_return result;
 }
 
 Op<Result<Explanation>> explain(Context& cx, std::string_view entity, std::string_view resource) {
   if (Status valid = validate(entity, resource, {}); !valid) co_return valid.error();
-  Leg child(cx, entity, resource);
-  std::vector<std::uint64_t> mine(1, child.names().key.hash());
-  TurnRequest my_turn(mine);
+  std::uint64_t hash = view_hash(entity, resource);
+  TurnRequest my_turn(std::span<const std::uint64_t>(&hash, 1));
   TimePoint now = co_await turn(my_turn);
+  Leg child;
+  child.take(cx, hash, entity, resource);
   Status loaded = co_await load(cx, child, now, true);
   if (!loaded) co_return loaded.error();
   Explanation result;
   result.buckets.push_back(explain_leg(cx, child, now));
   if (child.cascades()) {
-    Leg parent(cx, *child.parent(), resource);
+    Leg parent;
+    parent.peek(cx, *child.parent(), resource);
     loaded = co_await load(cx, parent, now, true);
     if (!loaded) co_return loaded.error();
     result.buckets.push_back(explain_leg(cx, parent, now));

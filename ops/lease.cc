@@ -35,14 +35,15 @@ void name_deltas(Leg& leg, const std::vector<Delta>& deltas) {
 
 /// Writes the deltas of one bucket. A bucket or limit that is gone takes no credit.
 Op<Status> correct_leg(Context& cx, LeaseLeg& part, std::vector<Delta> deltas) {
-  Leg leg(cx, part.names->entity, part.names->resource);
+  const BucketNames& names = *part.names;
+  Leg leg;
   leg.call_limits = part.call_limits;
   bool is_credit = std::any_of(deltas.begin(), deltas.end(),
                                [](const Delta& delta) { return delta.amount < 0; });
-  std::vector<std::uint64_t> mine(1, part.names->key.hash());
   for (int attempt = 0; attempt <= kConditionalAttempts; ++attempt) {
-    TurnRequest my_turn(mine);
+    TurnRequest my_turn(std::span<const std::uint64_t>(&names.hash, 1));
     TimePoint now = co_await turn(my_turn);
+    if (!leg.taken()) leg.take(cx, names.hash, names.entity, names.resource);
     Status prepared = co_await prepare_leg(cx, leg, now);
     if (!prepared) co_return prepared.error();
     name_deltas(leg, deltas);
@@ -57,14 +58,13 @@ Op<Status> correct_leg(Context& cx, LeaseLeg& part, std::vector<Delta> deltas) {
     Result<Landing> landing = co_await send_write(cx, write, now, is_credit);
     if (!landing) co_return landing.error();
     if (*landing == Landing::kUnknown) {
-      cx.caches.forget_view(part.names->entity, part.names->resource);
+      leg.forget();
       co_return Error(ErrorCode::kOutcomeUnknown,
                       "tokens were given back, the reply was lost, and it cannot be told whether "
                       "they arrived");
     }
     if (*landing == Landing::kLanded) {
       for (const Delta& delta : deltas) delta.debit->taken += delta.amount;
-      cx.caches.put_view(leg.view);
       co_return Status();
     }
   }
@@ -78,7 +78,7 @@ Op<Status> settle(Context& cx, LeaseRecord& lease) {
   for (LeaseLeg& part : lease.legs) {
     if (part.corrected) continue;
     std::vector<Delta> deltas;
-    for (LeaseDebit& debit : part.debits) {
+    for (LeaseDebit& debit : lease.debits_of(part)) {
       for (const LeaseRecord::Correction& correction : lease.corrections) {
         if (correction.limit == debit.limit && correction.delta != 0) {
           deltas.push_back(Delta{&debit, correction.delta});
@@ -98,7 +98,7 @@ Op<Status> roll_back(Context& cx, LeaseRecord& lease) {
   lease.corrections.clear();
   for (LeaseLeg& part : lease.legs) {
     std::vector<Delta> deltas;
-    for (LeaseDebit& debit : part.debits) {
+    for (LeaseDebit& debit : lease.debits_of(part)) {
       if (debit.taken != 0) deltas.push_back(Delta{&debit, -debit.taken});
     }
     if (deltas.empty()) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/time.h"
 #include "model/names.h"
@@ -48,8 +49,9 @@ void compare_with_config(Leg& leg) {
   leg.missing.clear();
   const schema::ConfigRecord* config = leg.config();
   if (config == nullptr) return;
-  for (const auto& configured : config->limits) {
-    int index = leg.view.layout->find(configured->limit().name());
+  for (std::size_t i = 0; i < config->limits.size(); ++i) {
+    const auto& configured = config->limits[i];
+    int index = leg.view.layout->find(configured->limit().name(), i);
     if (index < 0) {
       leg.missing.push_back(configured.get());
     } else if (!up_to_date(leg, static_cast<std::size_t>(index), *configured)) {
@@ -58,8 +60,7 @@ void compare_with_config(Leg& leg) {
   }
 }
 
-Status decode_leg(Context& cx, Leg& leg) {
-  View& view = leg.view;
+Status find_layout(Context& cx, View& view) {
   if (!view.layout || !view.layout->fits(*view.image)) {
     view.layout = cx.caches.find_layout(*view.image);
     if (!view.layout || !view.layout->fits(*view.image)) {
@@ -69,6 +70,15 @@ Status decode_leg(Context& cx, Leg& leg) {
       view.layout = *layout;
       cx.caches.put_layout(*view.image, view.layout);
     }
+  }
+  view.layout_fits = view.image->lineage();
+  return Status();
+}
+
+Status decode_leg(Context& cx, Leg& leg) {
+  View& view = leg.view;
+  if (!view.layout || view.layout_fits != view.image->lineage()) {
+    if (Status found = find_layout(cx, view); !found) return found.error();
   }
   return view.layout->decode(*view.image, leg.state);
 }
@@ -162,7 +172,7 @@ class SpareLegs {
 
 }  // namespace
 
-PooledLeg::PooledLeg(const Context& cx, std::string_view entity, std::string_view resource) {
+PooledLeg::PooledLeg() {
   if (SpareLegs::closed() || SpareLegs::of_thread().empty()) {
     leg_.reset(new Leg);
   } else {
@@ -170,11 +180,11 @@ PooledLeg::PooledLeg(const Context& cx, std::string_view entity, std::string_vie
     leg_ = std::move(spare.back());
     spare.pop_back();
   }
-  leg_->start(cx, entity, resource);
 }
 
 PooledLeg::~PooledLeg() {
   if (!leg_ || SpareLegs::closed()) return;
+  leg_->give_back();
   leg_->clear();
   std::vector<std::unique_ptr<Leg>>& spare = SpareLegs::of_thread();
   if (spare.size() < kMostSpareLegs) spare.push_back(std::move(leg_));
@@ -197,14 +207,40 @@ void Leg::clear() {
   nonce = 0;
   landed = false;
   transactions = 0;
-  plan = bucket::Plan();
+  plan.clear();
   update.clear();
 }
 
-void Leg::start(const Context& cx, std::string_view entity, std::string_view resource) {
-  if (!cx.caches.find_view(entity, resource, view)) {
+void Leg::take(const Context& cx, std::uint64_t hash, std::string_view entity,
+               std::string_view resource) {
+  // Where other processes write too, the callers of this one do not wait for each other either.
+  bool exclusively = !cx.capabilities.shared_writers;
+  remembered_ = cx.caches.take_view(hash, entity, resource, exclusively, view);
+  if (!remembered_) {
     view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
   }
+  caches_ = &cx.caches;
+}
+
+void Leg::peek(const Context& cx, std::string_view entity, std::string_view resource) {
+  std::uint64_t hash = view_hash(entity, resource);
+  if (!cx.caches.take_view(hash, entity, resource, false, view)) {
+    view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
+  }
+}
+
+void Leg::give_back() {
+  if (caches_ == nullptr) return;
+  // An owner that could not be stamped yet must be looked up again.
+  if (owner_stamp) view.config.reset();
+  std::exchange(caches_, nullptr)->put_view(std::move(view));
+  view = View();
+}
+
+void Leg::forget() {
+  view.image = store::ImagePtr();
+  view.config.reset();
+  give_back();
 }
 
 bool Leg::cascades() const {
@@ -323,7 +359,9 @@ void forget_image(Leg& leg) {
 
 Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
   const BucketNames& names = leg.names();
+  constexpr std::size_t kMostKeys = 6;  // the bucket, its owner, four levels of configuration
   std::vector<store::Key> keys;
+  keys.reserve(kMostKeys);
   std::vector<store::ImagePtr> images;
   // Positions in `keys`; -1: not asked for.
   int bucket_at = -1;
@@ -350,8 +388,11 @@ Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
     if (repeat > kBatchRepeats) {
       co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
     }
-    std::vector<store::Key> asked;
-    for (std::size_t i : open) asked.push_back(keys[i]);
+    std::vector<store::Key> some;
+    if (open.size() < keys.size()) {
+      for (std::size_t i : open) some.push_back(keys[i]);
+    }
+    std::span<const store::Key> asked = some.empty() ? keys : some;
     store::BatchGetRequest request(asked, reads.consistency);
     auto reply = co_await ask(request);
     if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
@@ -475,16 +516,15 @@ LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now) {
   return status;
 }
 
-LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now) {
+void status_after(const Leg& leg, const NamedLimit& named, TimePoint now, LimitStatus& status) {
   Standing standing(leg, named, now);
   const LimitState& limit = standing.limit();
   const Worth& worth = standing.worth();
   bool counted_only = leg.bypass != BypassMode::kEnforce;
   std::int64_t taken = counted_only ? 0 : named.amount;
-  LimitStatus status;
   status.entity = leg.names().entity;
   status.resource = leg.names().resource;
-  status.name = std::string(limit.name);
+  status.name = limit.name;
   status.kind = limit.kind;
   status.soft = named.soft;
   status.capacity = MilliTokens(worth.ceiling);
@@ -492,12 +532,10 @@ LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now)
   bool unopened = worth.transition == bucket::Transition::kOpen && taken == 0;
   if (leg.view.image && named.on_item >= 0 && !counted_only && !unopened) {
     // What the store holds now: others may have taken beside this write.
-    store::AttrId attr =
-        leg.view.layout->attr(static_cast<std::size_t>(named.on_item), schema::Field::kBalance);
+    std::optional<std::int64_t> stored =
+        leg.view.layout->stored_balance(*leg.view.image, static_cast<std::size_t>(named.on_item));
     std::int64_t pending = leg.plan.form == bucket::Form::kFast ? worth.added : 0;
-    if (std::optional<std::int64_t> stored = leg.view.image->number(attr)) {
-      status.remaining = MilliTokens(std::min(*stored + pending, worth.ceiling));
-    }
+    if (stored) status.remaining = MilliTokens(std::min(*stored + pending, worth.ceiling));
   }
   status.requested = MilliTokens(named.amount);
   status.refill_amount = MilliTokens(worth.share.refill);
@@ -509,7 +547,6 @@ LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now)
     status.window = WindowState::kRunning;
     status.resets_at = now + limit.window_length;
   }
-  return status;
 }
 
 bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoint now) {
@@ -528,19 +565,26 @@ bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoin
   return pin;
 }
 
-std::int64_t expiry_of(const Leg& leg, const Settings& settings, TimePoint now) {
+std::int64_t expiry_of(Leg& leg, const Settings& settings, TimePoint now) {
   bool entity_level =
       leg.level() == ConfigLevel::kEntityResource || leg.level() == ConfigLevel::kEntity;
   if (entity_level || settings.ttl_multiplier == 0 || leg.config() == nullptr) return 0;
-  std::int64_t lifetime = 0;
-  for (const auto& configured : leg.config()->limits) {
-    lifetime = std::max(lifetime, bucket::lifetime_s(configured->state(), settings.ttl_multiplier));
-  }
-  return to_epoch_s(now) + lifetime;
+  auto longest = [&] {
+    std::int64_t lifetime = 0;
+    for (const auto& configured : leg.config()->limits) {
+      lifetime =
+          std::max(lifetime, bucket::lifetime_s(configured->state(), settings.ttl_multiplier));
+    }
+    return lifetime;
+  };
+  if (leg.call_limits) return to_epoch_s(now) + longest();
+  std::optional<std::int64_t>& known = leg.view.config->lifetime_s;
+  if (!known) known = longest();
+  return to_epoch_s(now) + *known;
 }
 
 schema::WriteExtras LegWrite::extras(TimePoint now) const {
-  const Leg& leg = *leg_;
+  Leg& leg = *leg_;
   schema::WriteExtras extras;
   extras.nonce = leg.nonce;
   extras.shared_writers = cx_->capabilities.shared_writers;
@@ -575,8 +619,9 @@ schema::WriteExtras LegWrite::extras(TimePoint now) const {
 void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   Leg& leg = *leg_;
   if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
-  leg.plan = bucket::Plan();
-  item_ = store::ImagePtr();
+  leg.plan.clear();
+  creation_.reset();
+  planned_from_ = nullptr;
   empty_ = leg.named.empty();
   if (empty_) return;
   for (NamedLimit& named : leg.named) named.soft = is_soft(leg, named, now);
@@ -606,12 +651,11 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   for (const NamedLimit& named : leg.named) {
     bool gates = named.gates && !named.soft;
     if (named.on_item >= 0) {
-      bucket::Demand demand;
+      bucket::Demand& demand = demands.emplace_back();
       demand.limit = static_cast<std::size_t>(named.on_item);
       demand.amount = named.amount;
       demand.gates = gates;
-      demand.pin = named.pin;
-      demands.push_back(std::move(demand));
+      if (named.pin) demand.pin = named.pin;
     }
   }
   for (const schema::ConfiguredLimit* configured : leg.missing) {
@@ -635,24 +679,27 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   bool must_lock = prefer_locked || leg.expired || soft_stale || !leg.stamps.empty() ||
                    !seeds.empty() || leg.state.bypass_until.has_value() ||
                    leg.owner_stamp.has_value();
-  std::optional<bucket::Plan> fast;
-  if (!must_lock) fast = bucket::plan_fast(leg.state, leg.worths, demands, options, now);
-  leg.plan =
-      fast ? std::move(*fast)
-           : bucket::plan_locked(leg.state, leg.worths, demands, leg.stamps, seeds, options, now);
+  bool fast =
+      !must_lock && bucket::plan_fast(leg.state, leg.worths, demands, options, now, leg.plan);
+  if (!fast) {
+    bucket::plan_locked(leg.state, leg.worths, demands, leg.stamps, seeds, options, now, leg.plan);
+  }
   if (fast && leg.call_limits) {
     for (bucket::LimitWrite& write : leg.plan.limits) {
       if (write.named) write.pin_parameters = true;
     }
   }
   leg.update.assign(leg.plan, *leg.view.layout, leg.state, extras(now));
+  // The locked form demands of the item nothing but what the plan found there, except that access
+  // is not refused.
+  if (!fast && !leg.state.disabled) planned_from_ = leg.view.image.get();
 }
 
 void LegWrite::prepare_plain(TimePoint now) {
   Leg& leg = *leg_;
   if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
-  item_ = store::ImagePtr();
-  leg.plan = bucket::Plan();
+  creation_.reset();
+  leg.plan.clear();
   leg.plan.now = now;
   leg.plan.refilled_at = leg.state.refilled_at;
   std::vector<schema::BucketWrite::PlainDelta> deltas;
@@ -672,11 +719,11 @@ void LegWrite::prepare_plain(TimePoint now) {
 void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits) {
   Leg& leg = *leg_;
   leg.nonce = cx_->random.next_int63();
-  item_ = store::ImagePtr();
+  creation_.reset();
   empty_ = false;
   bucket::PlanOptions options;
   options.reevaluate = true;
-  leg.plan = bucket::plan_locked(leg.state, leg.worths, {}, leg.stamps, {}, options, now);
+  bucket::plan_locked(leg.state, leg.worths, {}, leg.stamps, {}, options, now, leg.plan);
   schema::WriteExtras with = extras(now);
   with.removed_limits = std::move(removed_limits);
   with.check_expiry = false;
@@ -715,26 +762,27 @@ void LegWrite::prepare_creation(TimePoint now) {
     }
     bucket.limits.push_back(limit);
   }
-  leg.plan = bucket::Plan();
+  leg.plan.clear();
   leg.plan.now = now;
   leg.plan.refilled_at = now;
-  item_ = schema::create_bucket(bucket, now);
-  item_condition_ = store::Condition();
-  item_condition_.require(store::Term{store::Test::kItemAbsent});
-  owner_key_ = schema::entity_key(cx_->ns, leg.names().entity);
-  owner_condition_ = schema::same_owner(leg.meta ? &*leg.meta : nullptr);
+  Creation& creation = creation_.emplace();
+  creation.item = schema::create_bucket(bucket, now);
+  creation.item_condition.require(store::Term{store::Test::kItemAbsent});
+  creation.owner_key = schema::entity_key(cx_->ns, leg.names().entity);
+  creation.owner_condition = schema::same_owner(leg.meta ? &*leg.meta : nullptr);
 }
 
 void LegWrite::append_write(std::vector<store::TransactItem>& items) const {
   if (creates()) {
-    items.emplace_back(store::PutRequest(item_, &item_condition_));
+    items.emplace_back(store::PutRequest(creation_->item, &creation_->item_condition));
   } else {
     items.emplace_back(update());
   }
 }
 
 void LegWrite::append_check(std::vector<store::TransactItem>& items) const {
-  if (creates()) items.emplace_back(store::CheckRequest(owner_key_, owner_condition_));
+  if (!creates()) return;
+  items.emplace_back(store::CheckRequest(creation_->owner_key, creation_->owner_condition));
 }
 
 }  // namespace stint::ops

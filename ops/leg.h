@@ -42,14 +42,27 @@ enum class BypassMode : std::uint8_t {
 
 class Leg {
  public:
-  /// Starts from what the caches remember of shard 0.
-  Leg(const Context& cx, std::string_view entity, std::string_view resource) {
-    start(cx, entity, resource);
-  }
-  /// Starts from nothing.
+  /// Knows nothing, not even which bucket, until `take`.
+  Leg() = default;
+  /// Starts from nothing, past the caches.
   explicit Leg(std::shared_ptr<const BucketNames> names) { view.names = std::move(names); }
   Leg(const Leg&) = delete;
   Leg& operator=(const Leg&) = delete;
+  ~Leg() { give_back(); }
+
+  /// Starts from what the caches remember of shard 0. Precondition: the caller has the bucket's
+  /// turn, whose hash is `hash`; what is known is handed over until `give_back`.
+  void take(const Context& cx, std::uint64_t hash, std::string_view entity,
+            std::string_view resource);
+  /// The same for a caller without the turn, who only looks: a copy, never given back.
+  void peek(const Context& cx, std::string_view entity, std::string_view resource);
+  /// Has the caches remember what the leg knows. Does nothing unless the view was taken.
+  void give_back();
+  /// The same, but with nothing left to be remembered.
+  void forget();
+  bool taken() const { return caches_ != nullptr; }
+  /// Whether the caches knew anything when the view was taken.
+  bool remembered() const { return remembered_; }
 
   const BucketNames& names() const { return *view.names; }
   bool exists() const { return static_cast<bool>(view.image); }
@@ -105,16 +118,17 @@ class Leg {
 
  private:
   friend class PooledLeg;
-  void start(const Context& cx, std::string_view entity, std::string_view resource);
   /// Forgets everything, but keeps the memory of its lists for the next use.
   void clear();
-  Leg() = default;
+
+  Caches* caches_ = nullptr;  // where the view was taken from and goes back to
+  bool remembered_ = false;
 };
 
 /// A leg whose memory is used again by the thread's next operation.
 class PooledLeg {
  public:
-  PooledLeg(const Context& cx, std::string_view entity, std::string_view resource);
+  PooledLeg();
   PooledLeg(PooledLeg&& other) noexcept = default;
   PooledLeg& operator=(PooledLeg&&) = delete;
   ~PooledLeg();
@@ -179,8 +193,8 @@ bool is_soft(const Leg& leg, const NamedLimit& named, TimePoint now);
 
 /// Status of a named limit before anything is taken.
 LimitStatus status_of(const Leg& leg, const NamedLimit& named, TimePoint now);
-/// Status of a named limit after the leg's plan landed.
-LimitStatus status_after(const Leg& leg, const NamedLimit& named, TimePoint now);
+/// Fills in, of a fresh status, that of a named limit after the leg's plan landed.
+void status_after(const Leg& leg, const NamedLimit& named, TimePoint now, LimitStatus& status);
 /// The period that the leg's landed debit of a named limit belongs to.
 bucket::PeriodPin period_after(const Leg& leg, const NamedLimit& named, TimePoint now);
 
@@ -200,27 +214,34 @@ class LegWrite {
   /// Brings parameters up to date without taking anything (rules W10).
   void prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits);
 
-  bool creates() const { return static_cast<bool>(item_); }
+  bool creates() const { return creation_.has_value(); }
   bool opens_window() const { return creates() || leg_->plan.opens_window(); }
   /// Whether there is anything to write at all.
   bool empty() const { return empty_; }
-  store::UpdateRequest update() const { return leg_->update.request(leg_->names().key); }
+  store::UpdateRequest update() const {
+    return leg_->update.request(leg_->names().key, planned_from_);
+  }
   /// Appends the leg's members of a transaction: the write first.
   void append_write(std::vector<store::TransactItem>& items) const;
   void append_check(std::vector<store::TransactItem>& items) const;
-  const store::ImagePtr& created() const { return item_; }
+  const store::ImagePtr& created() const { return creation_->item; }
   Leg& leg() const { return *leg_; }
 
  private:
   void prepare_creation(TimePoint now);
   schema::WriteExtras extras(TimePoint now) const;
 
+  struct Creation {
+    store::ImagePtr item;
+    store::Condition item_condition;
+    store::Key owner_key;
+    store::Condition owner_condition;
+  };
+
   const Context* cx_;
   Leg* leg_;
-  store::ImagePtr item_;
-  store::Condition item_condition_;
-  store::Key owner_key_;
-  store::Condition owner_condition_;
+  std::optional<Creation> creation_;
+  const store::Image* planned_from_ = nullptr;  // where the update's condition holds of it
   bool empty_ = false;
 };
 
@@ -229,7 +250,7 @@ bucket::BucketState unused_bucket(const schema::ConfigRecord& config, TimePoint 
 
 /// When the bucket of such limits may be removed: `now` plus their lifetime, in epoch seconds;
 /// 0: never (entity-level limits, or expiry switched off).
-std::int64_t expiry_of(const Leg& leg, const Settings& settings, TimePoint now);
+std::int64_t expiry_of(Leg& leg, const Settings& settings, TimePoint now);
 
 }  // namespace stint::ops
 

@@ -10,13 +10,13 @@
 #include <cassert>
 #include <coroutine>
 #include <cstddef>
-#include <new>
 #include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/recycled_memory.h"
 #include "stint/time.h"
 #include "store/request.h"
 
@@ -89,62 +89,15 @@ inline constexpr bool kMayBeAwaited<AskAllAwaiter> = true;
 template <>
 inline constexpr bool kMayBeAwaited<TurnAwaiter> = true;
 
-/// Memory for coroutine frames, kept by thread and size: frames are larger than what the general
-/// allocator is quick at, and the same few sizes come again with every call.
-class FramePool {
- public:
-  static void* allocate(std::size_t size) {
-    std::size_t slot = slot_of(size);
-    if (slot >= kSlots) return ::operator new(size);
-    if (closed()) return ::operator new((slot + 1) * kStep);
-    Block*& head = lists().heads[slot];
-    if (head == nullptr) return ::operator new((slot + 1) * kStep);
-    Block* block = head;
-    head = block->next;
-    return block;
-  }
-  static void release(void* memory, std::size_t size) noexcept {
-    std::size_t slot = slot_of(size);
-    if (slot >= kSlots || closed()) {
-      ::operator delete(memory);
-      return;
-    }
-    lists().heads[slot] = new (memory) Block{lists().heads[slot]};
-  }
-
- private:
-  static constexpr std::size_t kStep = 256;
-  static constexpr std::size_t kSlots = 16;
-  static std::size_t slot_of(std::size_t size) { return (size - 1) / kStep; }
-
-  struct Block {
-    Block* next;
-  };
-  struct Lists {
-    Block* heads[kSlots] = {};
-    ~Lists() {
-      closed() = true;
-      for (Block*& head : heads) {
-        while (head != nullptr) ::operator delete(std::exchange(head, head->next));
-      }
-    }
-  };
-  /// True once the thread's lists are gone: a lease of static storage may still end after that.
-  static bool& closed() {
-    static thread_local bool is_closed = false;
-    return is_closed;
-  }
-  static Lists& lists() {
-    static thread_local Lists lists;
-    return lists;
-  }
-};
+/// Frames are larger than what the general allocator is quick at, and the same few sizes come again
+/// with every call.
+using FrameMemory = RecycledMemory<struct FrameUse, 256, 32, 64>;
 
 class PromiseBase {
  public:
-  static void* operator new(std::size_t size) { return FramePool::allocate(size); }
+  static void* operator new(std::size_t size) { return FrameMemory::allocate(size); }
   static void operator delete(void* memory, std::size_t size) noexcept {
-    FramePool::release(memory, size);
+    FrameMemory::release(memory, size);
   }
 
   std::suspend_always initial_suspend() noexcept { return {}; }

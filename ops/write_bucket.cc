@@ -91,25 +91,38 @@ Op<Result<bool>> look_up(Context& cx, Leg& leg, TimePoint now) {
   co_return found;
 }
 
-/// What became of a single write. A debit that is not found after an unknown outcome is sent
-/// again; a credit is not, since it may still be under way.
+/// What became of a single write other than an update.
 Op<Result<Landing>> conclude(Context& cx, Leg& leg, store::ReplyBase reply, TimePoint now,
                              bool is_credit) {
   if (reply.outcome != store::Outcome::kUnknown) co_return landing_of(cx, leg, reply);
-  Result<bool> found = co_await look_up(cx, leg, now);
-  if (!found) co_return found.error();
-  if (*found) co_return Landing::kLanded;
-  co_return is_credit ? Landing::kUnknown : Landing::kLost;
+  Result<Landing> landing = co_await look_up_landing(cx, leg, now, is_credit);
+  co_return landing;
 }
 
 }  // namespace
 
-Op<Result<Landing>> conclude_update(Context& cx, Leg& leg, store::WriteReply reply, TimePoint now,
-                                    bool is_credit) {
+std::optional<Result<Landing>> told_landing(Context& cx, Leg& leg, store::WriteReply& reply,
+                                            TimePoint now) {
+  if (reply.outcome == store::Outcome::kUnknown) return std::nullopt;
   bool told =
       reply.outcome == store::Outcome::kOk || reply.outcome == store::Outcome::kConditionFailed;
   if (told) take_image(leg, std::move(reply.image), now, true);
-  Result<Landing> landing = co_await conclude(cx, leg, std::move(reply), now, is_credit);
+  return landing_of(cx, leg, reply);
+}
+
+Op<Result<Landing>> look_up_landing(Context& cx, Leg& leg, TimePoint now, bool is_credit) {
+  Result<bool> found = co_await look_up(cx, leg, now);
+  if (!found) co_return found.error();
+  if (*found) co_return Landing::kLanded;
+  // A debit that is not found is sent again.
+  co_return is_credit ? Landing::kUnknown : Landing::kLost;
+}
+
+Op<Result<Landing>> conclude_update(Context& cx, Leg& leg, store::WriteReply reply, TimePoint now,
+                                    bool is_credit) {
+  std::optional<Result<Landing>> told = told_landing(cx, leg, reply, now);
+  if (told) co_return *told;
+  Result<Landing> landing = co_await look_up_landing(cx, leg, now, is_credit);
   co_return landing;
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <cstring>
 
 #include "base/time.h"
 #include "model/compact.h"
 #include "model/names.h"
 #include "schema/keys.h"
+#include "schema/write_capacity.h"
 
 namespace stint::schema {
 namespace {
@@ -60,9 +62,12 @@ enum Role : std::uint8_t {
   kBypass,
   kExpiry,
   kRemainders,
-  kShapeText,   // schedules and their zone
   kLimitField,  // kLimitField + field
 };
+
+constexpr std::uint8_t role_of(Field field) {
+  return static_cast<std::uint8_t>(kLimitField + static_cast<int>(field));
+}
 
 struct LimitAttribute {
   std::string_view limit;
@@ -188,11 +193,8 @@ enum Code : std::uint32_t {
   kActionRemove,
 };
 
-enum Link : std::uint32_t {
-  kClause,       // a new clause of the conjunction
-  kAlternative,  // another alternative of the same clause
-  kAnd,          // another term of the same alternative
-};
+using Link = store::Condition::Join;
+using enum Link;
 
 constexpr std::uint32_t word(std::uint32_t code, Link link, AttrId attr) {
   return code << 26 | static_cast<std::uint32_t>(link) << 24 | store::index_of(attr);
@@ -248,7 +250,7 @@ class Emitter {
   }
   void absent_or(Test test, AttrId attr, std::int64_t value) {
     absent(attr);
-    number(test, attr, value, kAlternative);
+    number(test, attr, value, kOr);
   }
 
   void set(AttrId attr, std::int64_t value) {
@@ -286,14 +288,8 @@ std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::u
   auto program = std::make_shared<store::UpdateProgram>();
   int numbers = 0;
   int strings = 0;
-  std::vector<std::vector<store::Term>> clause;
-  auto close = [&] {
-    if (!clause.empty()) program->condition.require_any(std::move(clause));
-    clause.clear();
-  };
   for (std::uint32_t w : words) {
     std::uint32_t code = w >> 26;
-    auto link = static_cast<Link>(w >> 24 & 3);
     AttrId attr{w & 0xffffff};
     if (code < kActionSetNumber) {
       store::Term term;
@@ -311,12 +307,9 @@ std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::u
         term.test = static_cast<Test>(code - kTermNumber);
         term.operand = store::Operand::number_param(numbers++);
       }
-      if (link == kClause) close();
-      if (link != kAnd) clause.emplace_back();
-      clause.back().push_back(std::move(term));
+      program->condition.append(std::move(term), static_cast<Link>(w >> 24 & 3));
       continue;
     }
-    close();
     store::Action action{store::Change::kSet, attr};
     switch (code) {
       case kActionSetNumber: action.operand = store::Operand::number_param(numbers++); break;
@@ -333,7 +326,6 @@ std::shared_ptr<const store::UpdateProgram> build_program(std::span<const std::u
     }
     program->actions.push_back(std::move(action));
   }
-  close();
   return program;
 }
 
@@ -350,6 +342,14 @@ AttrId field_attr(std::string_view limit, Field field) {
   name += '_';
   name += kFieldNames[static_cast<std::size_t>(field)];
   return store::intern(name);
+}
+
+FieldAttrs field_attrs(std::string_view limit) {
+  FieldAttrs attrs{};
+  for (int i = 0; i < kFieldCount; ++i) {
+    attrs[static_cast<std::size_t>(i)] = field_attr(limit, static_cast<Field>(i));
+  }
+  return attrs;
 }
 
 struct BucketLayout::Prepared {
@@ -400,9 +400,7 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
     LimitLayout limit;
     limit.name = name;
     limit.reserved = name == model::kWriteCapacityLimit;
-    for (int i = 0; i < kFieldCount; ++i) {
-      limit.fields[static_cast<std::size_t>(i)] = field_attr(name, static_cast<Field>(i));
-    }
+    limit.fields = field_attrs(name);
     if (!limit.reserved) {
       ++visible;
       auto own = [&](Field field, std::string_view inherited) -> std::string_view {
@@ -430,43 +428,64 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
   }
   if (visible > model::kMaxLimits) return corrupt(item, "more than 12 limits on one bucket");
 
+  for (const LimitLayout& limit : layout->limits_) {
+    LimitState& blank = layout->blank_limits_.emplace_back();
+    blank.name = limit.name;
+    blank.reserved = limit.reserved;
+    blank.levels = limit.levels.get();
+    blank.resets = limit.resets.get();
+  }
   for (const ImageEntry& entry : item) {
-    Slot slot{entry.id_and_type, kOther, -1, {}};
-    std::string_view name = store::name_of(entry.id());
     AttrId id = entry.id();
+    std::size_t at = layout->shape_.size();
+    layout->shape_.push_back(entry.id_and_type);
+    Load load{static_cast<std::uint32_t>(at), kOther, 0};
+    std::string_view name = store::name_of(id);
     if (id == n.refilled_at) {
-      slot.role = kRefilledAt;
+      load.role = kRefilledAt;
     } else if (id == n.valid_until) {
-      slot.role = kValidUntil;
+      load.role = kValidUntil;
     } else if (id == n.shard_count) {
-      slot.role = kShardCount;
+      load.role = kShardCount;
     } else if (id == n.disabled) {
-      slot.role = kDisabled;
+      load.role = kDisabled;
     } else if (id == n.bypass) {
-      slot.role = kBypass;
+      load.role = kBypass;
     } else if (id == n.ttl) {
-      slot.role = kExpiry;
+      load.role = kExpiry;
     } else if (id == n.remainders) {
-      slot.role = kRemainders;
+      load.role = kRemainders;
       layout->has_remainders_ = true;
     } else if (is_shape_text(id, name)) {
-      slot.role = kShapeText;
-      if (entry.type() == ValueType::kString) slot.text = item.text(entry);
+      if (entry.type() == ValueType::kString) {
+        layout->shape_texts_.push_back({at, std::string(item.text(entry))});
+      }
     } else if (std::optional<LimitAttribute> parsed = parse_limit_attribute(name)) {
       int limit = layout->find(parsed->limit);
       if (limit >= 0) {
-        slot.role = static_cast<std::uint8_t>(kLimitField + static_cast<int>(parsed->field));
-        slot.limit = static_cast<std::int16_t>(limit);
+        load.role = role_of(parsed->field);
+        load.limit = static_cast<std::uint8_t>(limit);
       }
     }
-    layout->slots_.push_back(std::move(slot));
+    if (load.role == kOther) continue;
+    bool any_type = load.role == kDisabled || load.role == kBypass || load.role == kRemainders ||
+                    load.role == role_of(Field::kSoft);
+    if (!any_type && entry.type() != ValueType::kNumber) {
+      if (!layout->wrong_type_) layout->wrong_type_ = id;
+      continue;
+    }
+    layout->loads_.push_back(load);
   }
   return std::shared_ptr<const BucketLayout>(std::move(layout));
 }
 
 std::optional<std::string_view> BucketLayout::shape_text(AttrId id) const {
-  for (const Slot& slot : slots_) {
-    if (AttrId(slot.id_and_type & 0xffffff) == id) return slot.text;
+  for (const ShapeText& text : shape_texts_) {
+    if (AttrId(shape_[text.at] & 0xffffff) == id) return text.text;
+  }
+  // An attribute of another type than text is pinned as if it were empty.
+  for (std::uint32_t id_and_type : shape_) {
+    if (AttrId(id_and_type & 0xffffff) == id) return std::string_view();
   }
   return std::nullopt;
 }
@@ -484,90 +503,69 @@ std::uint64_t BucketLayout::shape_hash(const store::Image& item) {
 }
 
 bool BucketLayout::fits(const store::Image& item) const {
-  if (item.entry_count() != slots_.size()) return false;
-  const ImageEntry* entry = item.begin();
-  for (const Slot& slot : slots_) {
-    if (entry->id_and_type != slot.id_and_type) return false;
-    if (slot.role == kShapeText && entry->type() == ValueType::kString &&
-        item.text(*entry) != slot.text) {
-      return false;
-    }
-    ++entry;
+  std::size_t count = shape_.size();
+  if (item.entry_count() != count) return false;
+  const std::uint32_t* shape = shape_.data();
+  const ImageEntry* entries = item.begin();
+  std::uint32_t difference = 0;
+  for (std::size_t i = 0; i < count; ++i) difference |= entries[i].id_and_type ^ shape[i];
+  if (difference != 0) return false;
+  for (const ShapeText& text : shape_texts_) {
+    if (item.text(entries[text.at]) != text.text) return false;
   }
   return true;
 }
 
 Status BucketLayout::decode(const store::Image& item, bucket::BucketState& state) const {
+  if (wrong_type_) {
+    return corrupt(item, std::string(store::name_of(*wrong_type_)) + " is not a whole number");
+  }
   state.refilled_at = TimePoint{};
   state.valid_until.reset();
   state.shard_count = 1;
   state.expires_at_s.reset();
   state.disabled = false;
   state.bypass_until.reset();
-  state.limits.assign(limits_.size(), LimitState());
-  for (std::size_t i = 0; i < limits_.size(); ++i) {
-    LimitState& limit = state.limits[i];
-    limit.name = limits_[i].name;
-    limit.reserved = limits_[i].reserved;
-    limit.levels = limits_[i].levels.get();
-    limit.resets = limits_[i].resets.get();
-  }
+  state.limits = blank_limits_;
   std::string_view remainders;
   bool refill_stamp = false;
-  const ImageEntry* entry = item.begin();
-  for (const Slot& slot : slots_) {
-    const ImageEntry& e = *entry++;
-    if (slot.role == kOther || slot.role == kShapeText) continue;
-    if (slot.role == kDisabled) {
-      state.disabled = e.type() == ValueType::kBool && e.number != 0;
-      continue;
-    }
-    if (slot.role == kBypass) {
-      state.bypass_until = stamp_deadline(e);
-      continue;
-    }
-    if (slot.role == kRemainders) {
-      if (e.type() == ValueType::kString) remainders = item.text(e);
-      continue;
-    }
-    if (slot.role == kLimitField + static_cast<int>(Field::kSoft)) {
-      state.limits[static_cast<std::size_t>(slot.limit)].soft_until = stamp_deadline(e);
-      continue;
-    }
-    if (e.type() != ValueType::kNumber) {
-      return corrupt(item, std::string(store::name_of(e.id())) + " is not a whole number");
-    }
-    std::int64_t value = e.number;
-    switch (slot.role) {
+  const ImageEntry* entries = item.begin();
+  for (const Load& load : loads_) {
+    const ImageEntry& entry = entries[load.at];
+    std::int64_t value = entry.number;
+    LimitState* limit = state.limits.data() + load.limit;
+    switch (load.role) {
       case kRefilledAt:
         state.refilled_at = from_epoch_ms(value);
         refill_stamp = true;
-        continue;
-      case kValidUntil: state.valid_until = from_epoch_ms(value); continue;
-      case kShardCount: state.shard_count = value; continue;
-      case kExpiry: state.expires_at_s = value; continue;
-      default: break;
-    }
-    LimitState& limit = state.limits[static_cast<std::size_t>(slot.limit)];
-    switch (static_cast<Field>(slot.role - kLimitField)) {
-      case Field::kBalance: limit.balance = value; break;
-      case Field::kCapacity: limit.base.capacity = value; break;
-      case Field::kRefill: limit.base.refill = value; break;
-      case Field::kPeriod: limit.base.period = Millis(value); break;
-      case Field::kConsumed: limit.consumed = value; break;
-      case Field::kWindowStart: limit.window_start = from_epoch_ms(value); break;
-      case Field::kWindowLength: {
+        break;
+      case kValidUntil: state.valid_until = from_epoch_ms(value); break;
+      case kShardCount: state.shard_count = value; break;
+      case kExpiry: state.expires_at_s = value; break;
+      case kDisabled: state.disabled = entry.type() == ValueType::kBool && value != 0; break;
+      case kBypass: state.bypass_until = stamp_deadline(entry); break;
+      case kRemainders:
+        if (entry.type() == ValueType::kString) remainders = item.text(entry);
+        break;
+      case role_of(Field::kBalance): limit->balance = value; break;
+      case role_of(Field::kCapacity): limit->base.capacity = value; break;
+      case role_of(Field::kRefill): limit->base.refill = value; break;
+      case role_of(Field::kPeriod): limit->base.period = Millis(value); break;
+      case role_of(Field::kConsumed): limit->consumed = value; break;
+      case role_of(Field::kWindowStart): limit->window_start = from_epoch_ms(value); break;
+      case role_of(Field::kWindowLength): {
         // Bounded so that a window's end cannot overflow.
         constexpr std::int64_t kMostSeconds = 1'000'000'000;
         if (value < 1 || value > kMostSeconds) return corrupt(item, "window length out of range");
-        limit.window_length = Millis(value * 1000);
+        limit->window_length = Millis(value * 1000);
         break;
       }
-      case Field::kWindowApplied: limit.window_applied = from_epoch_ms(value); break;
-      case Field::kFanoutConsumed: limit.consumed_at_fanout = value; break;
-      case Field::kGrantCount: limit.grant_count = value; break;
-      case Field::kTopUp: limit.top_up = value; break;
-      case Field::kResetsTaken: limit.resets_taken = value; break;
+      case role_of(Field::kWindowApplied): limit->window_applied = from_epoch_ms(value); break;
+      case role_of(Field::kFanoutConsumed): limit->consumed_at_fanout = value; break;
+      case role_of(Field::kGrantCount): limit->grant_count = value; break;
+      case role_of(Field::kTopUp): limit->top_up = value; break;
+      case role_of(Field::kResetsTaken): limit->resets_taken = value; break;
+      case role_of(Field::kSoft): limit->soft_until = stamp_deadline(entry); break;
       default: break;
     }
   }
@@ -579,13 +577,14 @@ Status BucketLayout::decode(const store::Image& item, bucket::BucketState& state
   if (state.shard_count < 1) return corrupt(item, "shard_count below 1");
   for (LimitState& limit : state.limits) {
     constexpr std::int64_t kMost = kMaxTokens * 1000;
-    std::string_view wrong;
+    const char* wrong = nullptr;
     if (limit.base.capacity < 1 || limit.base.capacity > kMost) wrong = "capacity out of range";
     if (limit.base.refill < 0 || limit.base.refill > kMost) wrong = "refill out of range";
     if (limit.base.period.count() < 1) wrong = "period out of range";
     if (limit.window_start && !sane(*limit.window_start)) wrong = "window start out of range";
-    if (!wrong.empty())
-      return corrupt(item, "limit " + std::string(limit.name) + ": " + std::string(wrong));
+    if (wrong != nullptr) {
+      return corrupt(item, "limit " + std::string(limit.name) + ": " + wrong);
+    }
     if (limit.reserved) continue;
     if (limit.base.refill == 0 && limit.window_length.count() > 0) {
       limit.kind = LimitKind::kSession;
@@ -600,13 +599,6 @@ Status BucketLayout::decode(const store::Image& item, bucket::BucketState& state
   return Status();
 }
 
-int BucketLayout::find(std::string_view name) const {
-  for (std::size_t i = 0; i < limits_.size(); ++i) {
-    if (limits_[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 std::shared_ptr<const store::UpdateProgram> BucketLayout::program(
     std::span<const std::uint32_t> words) const {
   // More forms than this are not in steady use; they are built for the one write.
@@ -614,7 +606,8 @@ std::shared_ptr<const store::UpdateProgram> BucketLayout::program(
   int count = 0;
   Prepared* head = prepared_.load(std::memory_order_acquire);
   for (Prepared* node = head; node != nullptr; node = node->next, ++count) {
-    if (std::equal(node->words.begin(), node->words.end(), words.begin(), words.end())) {
+    if (node->words.size() == words.size() &&
+        std::memcmp(node->words.data(), words.data(), words.size_bytes()) == 0) {
       return node->program;
     }
   }
@@ -630,12 +623,23 @@ bool names_owner(const store::Image& item) {
   return item.has(names().parent_generation) || item.has(names().parent_id);
 }
 
+bool is_split(const store::Image& item) {
+  if (item.number(names().shard_count).value_or(1) > 1) return true;
+  std::optional<BucketAddress> address = parse_bucket_key(item.pk());
+  return address && address->shard > 0;
+}
+
 bool stored_cascade(const store::Image& item) {
-  return item.boolean(names().cascade).value_or(false);
+  static const store::PositionHint hint;
+  const ImageEntry* entry = item.find(names().cascade, hint);
+  return entry != nullptr && entry->type() == ValueType::kBool && entry->number != 0;
 }
 
 std::optional<std::string_view> stored_parent(const store::Image& item) {
-  return item.string(names().parent_id);
+  static const store::PositionHint hint;
+  const ImageEntry* entry = item.find(names().parent_id, hint);
+  if (entry == nullptr || entry->type() != ValueType::kString) return std::nullopt;
+  return item.text(*entry);
 }
 
 store::ImagePtr as_rewritten(const store::Image& item) {
@@ -656,22 +660,35 @@ BucketOwner decode_owner(const store::Image& item) {
   return owner;
 }
 
+std::optional<std::int64_t> BucketLayout::stored_balance(const store::Image& item,
+                                                         std::size_t limit) const {
+  const ImageEntry* entry = item.find(attr(limit, Field::kBalance), limits_[limit].balance_at);
+  if (entry == nullptr || entry->type() != ValueType::kNumber) return std::nullopt;
+  return entry->number;
+}
+
 std::optional<std::int64_t> last_nonce(const store::Image& item) {
   return item.number(names().nonce);
+}
+
+void set_bucket_index_keys(store::ImageBuilder& item, std::string_view ns,
+                           const BucketAddress& address) {
+  const auto& [entity, resource, shard_index] = address;
+  std::string prefix(kBucketPrefix);
+  std::string shard = "#" + std::to_string(shard_index);
+  item.set(store::index_pk(2), resource_partition(ns, resource));
+  item.set(store::index_sk(2), prefix + entity + shard);
+  item.set(store::index_pk(3), entity_partition(ns, entity));
+  item.set(store::index_sk(3), prefix + resource + shard);
+  item.set(store::index_pk(4), namespace_partition(ns));
+  item.set(store::index_sk(4), prefix + entity + "#" + resource + shard);
 }
 
 store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   const Names& n = names();
   const BucketOwner& owner = bucket.owner;
-  std::string shard = std::to_string(bucket.shard);
   store::ImageBuilder item(bucket_key(bucket.ns, owner.entity, owner.resource, bucket.shard));
-  item.set(store::index_pk(2), resource_partition(bucket.ns, owner.resource));
-  item.set(store::index_sk(2), std::string(kBucketPrefix) + owner.entity + "#" + shard);
-  item.set(store::index_pk(3), entity_partition(bucket.ns, owner.entity));
-  item.set(store::index_sk(3), std::string(kBucketPrefix) + owner.resource + "#" + shard);
-  item.set(store::index_pk(4), namespace_partition(bucket.ns));
-  item.set(store::index_sk(4),
-           std::string(kBucketPrefix) + owner.entity + "#" + owner.resource + "#" + shard);
+  set_bucket_index_keys(item, bucket.ns, BucketAddress{owner.entity, owner.resource, bucket.shard});
   item.set(n.entity_id, owner.entity);
   item.set(n.resource, owner.resource);
   item.set(n.cascade, owner.cascade);
@@ -698,8 +715,9 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   auto ends_at = [&](TimePoint at) { boundary = boundary ? std::min(*boundary, at) : at; };
   for (const NewLimit& limit : bucket.limits) {
     const LimitState& state = limit.configured->state();
-    const std::string& name = limit.configured->limit().name();
-    auto set = [&](Field field, std::int64_t value) { item.set(field_attr(name, field), value); };
+    const FieldAttrs& attrs = limit.configured->bucket_attrs();
+    auto attr = [&](Field field) { return attrs[static_cast<std::size_t>(field)]; };
+    auto set = [&](Field field, std::int64_t value) { item.set(attr(field), value); };
     std::int64_t share = bucket::share_at(state, now, bucket.shard_count).capacity;
     // Under bypass everything is funded and nothing debited; consumption still counts (rules 5.7).
     std::int64_t debit = bucket.bypass_until ? 0 : limit.debit;
@@ -711,7 +729,7 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
     if (state.is_quota()) set(Field::kGrantCount, bucket.shard_count);
     auto set_schedule = [&](Field field, const std::string& text, const std::string& inherited) {
       if (text == inherited) return;
-      item.set(field_attr(name, field), text.empty() ? kNone : std::string_view(text));
+      item.set(attr(field), text.empty() ? kNone : std::string_view(text));
     };
     set_schedule(Field::kLevels, limit.configured->levels_text(), default_levels);
     set_schedule(Field::kResets, limit.configured->resets_text(), default_resets);
@@ -736,15 +754,7 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   }
   if (boundary) item.set(n.valid_until, to_epoch_ms(*boundary));
   if (bucket.partition_write_ceiling) {
-    std::int64_t full = *bucket.partition_write_ceiling * std::int64_t{1000};
-    auto set = [&](Field field, std::int64_t value) {
-      item.set(field_attr(model::kWriteCapacityLimit, field), value);
-    };
-    set(Field::kBalance, full);
-    set(Field::kCapacity, full);
-    set(Field::kRefill, full);
-    set(Field::kPeriod, 1000);
-    set(Field::kConsumed, 0);
+    add_write_capacity(item, *bucket.partition_write_ceiling);
   }
   return item.build();
 }
@@ -762,8 +772,9 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
   bool locked = plan.form == bucket::Form::kLocked;
   Emitter out(words_, numbers_, strings_);
   auto removed = [&](std::size_t limit) {
-    return std::find(extras.removed_limits.begin(), extras.removed_limits.end(), limit) !=
-           extras.removed_limits.end();
+    return !extras.removed_limits.empty() &&
+           std::find(extras.removed_limits.begin(), extras.removed_limits.end(), limit) !=
+               extras.removed_limits.end();
   };
 
   out.item_exists();
@@ -832,7 +843,8 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
     }
     if (write.pin_resets) out.pin(attr(Field::kResetsTaken), limit.resets_taken);
     if (write.named) {
-      bool restamped = std::any_of(extras.soft_stamps.begin(), extras.soft_stamps.end(),
+      bool restamped = !extras.soft_stamps.empty() &&
+                       std::any_of(extras.soft_stamps.begin(), extras.soft_stamps.end(),
                                    [&](const auto& s) { return s.limit == write.limit; });
       if (write.soft_in_force && !restamped) {
         out.number(Test::kGreater, attr(Field::kSoft), to_epoch_ms(plan.now));
@@ -853,7 +865,7 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
   }
   for (const bucket::Seed& seed : plan.seeds) {
     out.absent(field_attr(seed.configured->name, Field::kCapacity));
-    out.absent(field_attr(seed.configured->name, Field::kBalance), kAlternative);
+    out.absent(field_attr(seed.configured->name, Field::kBalance), kOr);
   }
 
   out.set(n.nonce, extras.nonce);
@@ -980,26 +992,25 @@ void BucketWrite::assign(const bucket::Plan& plan, const BucketLayout& layout,
     if (plan.validity == bucket::Validity::kRemove) out.remove(n.valid_until);
 
     std::vector<RemainderEntry> entries;
-    bool any = false;
+    bool any = layout.has_remainders() ||
+               std::any_of(plan.remainders.begin(), plan.remainders.end(),
+                           [](std::int64_t remainder) { return remainder != 0; });
     for (const bucket::LimitWrite& write : plan.limits) {
+      if (!any) break;
       const LimitState& after = write.stamp != nullptr ? *write.stamp : state.limits[write.limit];
       if (!drips(after) || removed(write.limit)) continue;
-      std::int64_t remainder = plan.remainders[write.limit];
-      any = any || remainder != 0;
-      entries.push_back(
-          {state.limits[write.limit].name, remainder, period_at(after, plan.refilled_at)});
+      entries.push_back({state.limits[write.limit].name, plan.remainders[write.limit],
+                         period_at(after, plan.refilled_at)});
     }
     for (const bucket::Seed& seed : plan.seeds) {
-      if (drips(*seed.configured)) entries.push_back({seed.configured->name, 0, Millis(0)});
+      if (any && drips(*seed.configured)) entries.push_back({seed.configured->name, 0, Millis(0)});
     }
     // Limits of a layout stand in order of name; only seeds come out of it.
     if (!plan.seeds.empty()) {
       std::sort(entries.begin(), entries.end(),
                 [](const auto& a, const auto& b) { return a.name < b.name; });
     }
-    if (any || layout.has_remainders()) {
-      out.set(n.remainders, format_remainders(plan.refilled_at, entries));
-    }
+    if (any) out.set(n.remainders, format_remainders(plan.refilled_at, entries));
     if (extras.expires_at_s) {
       if (*extras.expires_at_s != 0) {
         out.set(n.ttl, *extras.expires_at_s);

@@ -15,35 +15,14 @@
 #include "bucket/plan.h"
 #include "bucket/state.h"
 #include "model/schedule.h"
+#include "schema/bucket_fields.h"
 #include "schema/config_item.h"
+#include "schema/keys.h"
 #include "store/expression.h"
 #include "store/image.h"
 #include "store/request.h"
 
 namespace stint::schema {
-
-/// Fields of one limit on a bucket item, `b_{limit}_{field}`.
-enum class Field : std::uint8_t {
-  kBalance,         // tk
-  kCapacity,        // cp
-  kRefill,          // ra
-  kPeriod,          // rp
-  kConsumed,        // tc
-  kLevels,          // sched
-  kResets,          // rsched
-  kWindowStart,     // ws
-  kWindowLength,    // rsa
-  kWindowApplied,   // wa
-  kFanoutConsumed,  // wtc
-  kGrantCount,      // gc
-  kTopUp,           // tu
-  kResetsTaken,     // rn
-  kSoft,            // soft
-};
-inline constexpr int kFieldCount = 15;
-
-/// The interned attribute of one field of a limit.
-store::AttrId field_attr(std::string_view limit, Field field);
 
 /// Owner stamp and other item-level facts that only some operations need.
 struct BucketOwner {
@@ -76,11 +55,19 @@ class BucketLayout {
 
   std::size_t limit_count() const { return limits_.size(); }
   std::string_view limit_name(std::size_t index) const { return limits_[index].name; }
-  /// Index of a limit; -1 when the item lacks it.
-  int find(std::string_view name) const;
+  /// Index of a limit; -1 when the item lacks it. `likely`: where to look first.
+  int find(std::string_view name, std::size_t likely = 0) const {
+    if (likely < limits_.size() && limits_[likely].name == name) return static_cast<int>(likely);
+    for (std::size_t i = 0; i < limits_.size(); ++i) {
+      if (limits_[i].name == name) return static_cast<int>(i);
+    }
+    return -1;
+  }
   store::AttrId attr(std::size_t limit, Field field) const {
     return limits_[limit].fields[static_cast<std::size_t>(field)];
   }
+  /// A limit's balance on an item, which need not fit; absent when the item has none.
+  std::optional<std::int64_t> stored_balance(const store::Image& item, std::size_t limit) const;
   /// Compact texts in force for a limit, inherited item default included; empty: none.
   const std::string& levels_text(std::size_t limit) const { return limits_[limit].levels_text; }
   const std::string& resets_text(std::size_t limit) const { return limits_[limit].resets_text; }
@@ -106,24 +93,34 @@ class BucketLayout {
     std::string name;
     LimitKind kind = LimitKind::kRate;
     bool reserved = false;
-    std::array<store::AttrId, kFieldCount> fields{};
+    FieldAttrs fields{};
+    store::PositionHint balance_at;
     std::string levels_text;
     std::string resets_text;
     std::unique_ptr<const model::LevelSchedule> levels;
     std::unique_ptr<const model::ResetSchedule> resets;
   };
-  struct Slot {
-    std::uint32_t id_and_type;
+  /// An attribute whose text is part of the shape: schedules and their zone.
+  struct ShapeText {
+    std::size_t at;  // among the attributes
+    std::string text;
+  };
+  /// An attribute that decisions need.
+  struct Load {
+    std::uint32_t at;    // among the attributes
     std::uint8_t role;   // what the attribute is; see bucket_item.cc
-    std::int16_t limit;  // index of the limit whose field it is
-    std::string text;    // where the text is part of the shape
+    std::uint8_t limit;  // index of the limit whose field it is
   };
   struct Prepared;
 
   BucketLayout() = default;
   std::optional<std::string_view> shape_text(store::AttrId id) const;
 
-  std::vector<Slot> slots_;  // one per attribute, in the image's order
+  std::vector<std::uint32_t> shape_;  // id and type of each attribute, in the image's order
+  std::vector<ShapeText> shape_texts_;
+  std::vector<Load> loads_;
+  std::vector<bucket::LimitState> blank_limits_;  // what the shape alone says
+  std::optional<store::AttrId> wrong_type_;       // of an attribute that must be a whole number
   std::vector<LimitLayout> limits_;
   std::string zone_;
   bool has_remainders_ = false;
@@ -132,6 +129,8 @@ class BucketLayout {
 
 /// Whether the item says who its owner is; otherwise it was made before the entity was (R24).
 bool names_owner(const store::Image& item);
+/// Whether the bucket is one of several shards.
+bool is_split(const store::Image& item);
 /// Whether debits of the item go on to its parent, if it has one.
 bool stored_cascade(const store::Image& item);
 std::optional<std::string_view> stored_parent(const store::Image& item);
@@ -166,6 +165,9 @@ struct NewBucket {
   std::int64_t nonce = 0;
 };
 store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now);
+/// Sets the keys under which a bucket stands in the indexes.
+void set_bucket_index_keys(store::ImageBuilder& item, std::string_view ns,
+                           const BucketAddress& address);
 
 /// An owner stamp to be replaced: by what the entity's record and the configuration say.
 struct OwnerStamp {
@@ -207,10 +209,13 @@ struct WriteExtras {
 /// Reusable.
 class BucketWrite {
  public:
-  store::UpdateRequest request(const store::Key& key) const {
+  /// `planned_from`: the image that the plan was drawn from, if its condition holds of that.
+  store::UpdateRequest request(const store::Key& key,
+                               const store::Image* planned_from = nullptr) const {
     return store::UpdateRequest(
         key, *program_,
-        store::Params{std::span<const std::int64_t>(numbers_).first(number_count_), strings_});
+        store::Params{std::span<const std::int64_t>(numbers_).first(number_count_), strings_},
+        planned_from);
   }
   void clear() { program_.reset(); }
 

@@ -195,6 +195,17 @@ Result<std::shared_ptr<ConfigRecord>> compile_valid(std::vector<Limit> limits, R
 
 }  // namespace
 
+const FieldAttrs& ConfiguredLimit::bucket_attrs() const {
+  const FieldAttrs* known = bucket_attrs_.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    auto made = std::make_unique<const FieldAttrs>(field_attrs(limit_.name()));
+    if (bucket_attrs_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+      known = made.release();
+    }
+  }
+  return *known;
+}
+
 Result<std::shared_ptr<const ConfiguredLimit>> ConfiguredLimit::compile(const Limit& limit,
                                                                         ResetRule rule) {
   std::shared_ptr<ConfiguredLimit> compiled(new ConfiguredLimit(limit));
@@ -225,12 +236,11 @@ Result<std::shared_ptr<const ConfiguredLimit>> ConfiguredLimit::compile(const Li
 }
 
 const ConfiguredLimit* ConfigRecord::find(std::string_view name) const {
-  auto at =
-      std::lower_bound(limits.begin(), limits.end(), name,
-                       [](const std::shared_ptr<const ConfiguredLimit>& limit,
-                          std::string_view wanted) { return limit->limit().name() < wanted; });
-  if (at == limits.end() || (*at)->limit().name() != name) return nullptr;
-  return at->get();
+  // A dozen at most, so that nothing beats looking at each.
+  for (const std::shared_ptr<const ConfiguredLimit>& limit : limits) {
+    if (limit->limit().name() == name) return limit.get();
+  }
+  return nullptr;
 }
 
 Result<std::shared_ptr<const ConfigRecord>> decode_config(const store::Image& item,

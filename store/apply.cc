@@ -55,7 +55,22 @@ bool compares_slowly(Test test, const Image& image, const ImageEntry& entry, con
   return (test == Test::kEqual && equal) || (test == Test::kNotEqual && !equal);
 }
 
-bool term_holds(const Term& term, const Image* item, const Params& params) {
+// The comparison of 64-bit numbers, of which nearly all terms are.
+bool compares_numbers(Test test, std::int64_t left, std::int64_t right) {
+  switch (test) {
+    case Test::kEqual: return left == right;
+    case Test::kNotEqual: return left != right;
+    case Test::kLess: return left < right;
+    case Test::kLessOrEqual: return left <= right;
+    case Test::kGreater: return left > right;
+    case Test::kGreaterOrEqual: return left >= right;
+    default: break;
+  }
+  assert(false);
+  return false;
+}
+
+inline bool term_holds(const Term& term, const Image* item, const Params& params) {
   if (term.test == Test::kItemExists) return item != nullptr;
   if (term.test == Test::kItemAbsent) return item == nullptr;
   const ImageEntry* entry = item ? item->find(term.attribute, term.hint) : nullptr;
@@ -64,7 +79,7 @@ bool term_holds(const Term& term, const Image* item, const Params& params) {
   if (!entry) return false;
   if (entry->type() == ValueType::kNumber) {
     if (const std::int64_t* number = term.operand.number(params)) {
-      return compares(term.test, entry->number <=> *number);
+      return compares_numbers(term.test, entry->number, *number);
     }
   } else if (entry->type() == ValueType::kString) {
     if (const std::string* text = term.operand.string(params)) {
@@ -72,21 +87,6 @@ bool term_holds(const Term& term, const Image* item, const Params& params) {
     }
   }
   return compares_slowly(term.test, *item, *entry, term.operand, params);
-}
-
-bool alternative_holds(const std::vector<Term>& terms, const Image* item, const Params& params) {
-  for (const Term& term : terms) {
-    if (!term_holds(term, item, params)) return false;
-  }
-  return true;
-}
-
-bool clause_holds(const std::vector<std::vector<Term>>& alternatives, const Image* item,
-                  const Params& params) {
-  for (const std::vector<Term>& terms : alternatives) {
-    if (alternative_holds(terms, item, params)) return true;
-  }
-  return false;
 }
 
 // ---- Updates ----
@@ -280,8 +280,20 @@ class Merge {
 }  // namespace
 
 bool holds(const Condition& condition, const Image* item, const Params& params) {
-  for (const auto& clause : condition.clauses()) {
-    if (!clause_holds(clause, item, params)) return false;
+  using Join = Condition::Join;
+  std::span<const Condition::JoinedTerm> terms = condition.terms();
+  std::size_t at = 0;
+  while (at < terms.size()) {
+    bool clause = false;
+    do {
+      bool alternative = term_holds(terms[at].term, item, params);
+      for (++at; at < terms.size() && terms[at].join == Join::kAnd; ++at) {
+        alternative = alternative && term_holds(terms[at].term, item, params);
+      }
+      clause = clause || alternative;
+    } while (!clause && at < terms.size() && terms[at].join == Join::kOr);
+    if (!clause) return false;
+    while (at < terms.size() && terms[at].join != Join::kClause) ++at;
   }
   return true;
 }

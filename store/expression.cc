@@ -1,5 +1,6 @@
 #include "store/expression.h"
 
+#include <cassert>
 #include <utility>
 
 namespace stint::store {
@@ -10,22 +11,36 @@ Operand Operand::literal(Value value) {
   return operand;
 }
 
-Condition& Condition::require(Term term) {
-  std::vector<std::vector<Term>> clause(1);
-  clause.front().push_back(std::move(term));
-  clauses_.push_back(std::move(clause));
+Condition& Condition::append(Term term, Join join) {
+  assert(join == Join::kClause || !terms_.empty());
+  terms_.push_back(JoinedTerm{std::move(term), join});
   return *this;
 }
 
 Condition& Condition::require_any(std::vector<std::vector<Term>> alternatives) {
-  clauses_.push_back(std::move(alternatives));
+  for (const std::vector<Term>& alternative : alternatives) {
+    if (alternative.empty()) return *this;  // holds whatever the item
+  }
+  if (alternatives.empty()) {
+    // No alternative can hold: an item that is there and is not.
+    append(Term{Test::kItemExists}, Join::kClause);
+    return append(Term{Test::kItemAbsent}, Join::kAnd);
+  }
+  Join join = Join::kClause;
+  for (std::vector<Term>& alternative : alternatives) {
+    for (Term& term : alternative) {
+      append(std::move(term), join);
+      join = Join::kAnd;
+    }
+    join = Join::kOr;
+  }
   return *this;
 }
 
 Condition& Condition::require_all(const Condition& other) {
   // By copy first: `other` may be this very condition.
-  std::vector<std::vector<std::vector<Term>>> added = other.clauses_;
-  for (auto& clause : added) clauses_.push_back(std::move(clause));
+  std::vector<JoinedTerm> added = other.terms_;
+  for (JoinedTerm& joined : added) terms_.push_back(std::move(joined));
   return *this;
 }
 

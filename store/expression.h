@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/attribute.h"
@@ -85,21 +86,34 @@ struct Term {
 };
 
 /// A conjunction of clauses; a clause is a disjunction of alternatives; an alternative is a
-/// conjunction of terms. An empty condition holds.
+/// conjunction of terms. An empty condition holds. Kept as one list, which is quick to walk.
 class Condition {
  public:
+  /// How a term joins the one before.
+  enum class Join : std::uint8_t {
+    kClause,  ///< It begins a new clause.
+    kOr,      ///< It begins another alternative of the same clause.
+    kAnd,     ///< It belongs to the same alternative.
+  };
+  struct JoinedTerm {
+    Term term;
+    Join join;
+  };
+
+  /// Adds a term. Precondition: the first one begins a clause.
+  Condition& append(Term term, Join join);
   /// Adds a clause of a single term.
-  Condition& require(Term term);
+  Condition& require(Term term) { return append(std::move(term), Join::kClause); }
   /// Adds a clause that holds when all terms of any one alternative hold.
   Condition& require_any(std::vector<std::vector<Term>> alternatives);
   /// Adds another condition's clauses.
   Condition& require_all(const Condition& other);
 
-  bool empty() const { return clauses_.empty(); }
-  const std::vector<std::vector<std::vector<Term>>>& clauses() const { return clauses_; }
+  bool empty() const { return terms_.empty(); }
+  std::span<const JoinedTerm> terms() const { return terms_; }
 
  private:
-  std::vector<std::vector<std::vector<Term>>> clauses_;
+  std::vector<JoinedTerm> terms_;
 };
 
 enum class Change : std::uint8_t {

@@ -1,11 +1,13 @@
 #include "store/image.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cstring>
 #include <limits>
 #include <new>
 
+#include "base/recycled_memory.h"
 #include "store/image_block.h"
 #include "store/number_text.h"
 #include "store/value_codec.h"
@@ -13,17 +15,25 @@
 namespace stint::store {
 namespace {
 
+/// Every write makes a block and gives up another of the same size.
+using BlockMemory = RecycledMemory<struct ImageUse, 64, 64, 32>;
+
 bool has_text(ValueType type) {
   return type != ValueType::kNumber && type != ValueType::kBool && type != ValueType::kNull;
+}
+
+std::uint64_t next_lineage() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 std::uint32_t pack(AttrId id, ValueType type) {
   return index_of(id) | (static_cast<std::uint32_t>(type) << 24);
 }
 
-// Images hold a few dozen entries, which a halving without branches on the data finds fastest.
-const ImageEntry* find_entry(const ImageEntry* entries, std::uint32_t count, AttrId id) {
-  if (count == 0) return nullptr;
+// The last entry that does not come after `id`. Images hold a few dozen entries, which a halving
+// without branches on the data finds fastest. Precondition: there are entries.
+const ImageEntry* last_up_to(const ImageEntry* entries, std::uint32_t count, AttrId id) {
   std::uint32_t wanted = index_of(id);
   const ImageEntry* base = entries;
   while (count > 1) {
@@ -31,7 +41,7 @@ const ImageEntry* find_entry(const ImageEntry* entries, std::uint32_t count, Att
     if (index_of(base[half].id()) <= wanted) base += half;
     count -= half;
   }
-  return index_of(base->id()) == wanted ? base : nullptr;
+  return base;
 }
 
 }  // namespace
@@ -84,11 +94,12 @@ ImagePtr ImageAssembler::assemble(std::span<const PendingEntry> entries, std::in
   }
   assert(bytes <= std::numeric_limits<std::uint32_t>::max());
 
-  auto* block = static_cast<char*>(::operator new(bytes));
+  auto* block = static_cast<char*>(BlockMemory::allocate(bytes));
   auto* image = new (block) Image;
   image->count_ = static_cast<std::uint32_t>(entries.size());
   image->size_ = static_cast<std::uint32_t>(size_bytes);
   image->block_bytes_ = static_cast<std::uint32_t>(bytes);
+  image->lineage_ = next_lineage();
   auto* out = reinterpret_cast<ImageEntry*>(image + 1);
   std::size_t tail = sizeof(Image) + entries.size() * sizeof(ImageEntry);
   for (const PendingEntry& entry : entries) {
@@ -112,11 +123,12 @@ ImagePtr ImageAssembler::share(const Image& image) {
 }
 
 ImageAssembler::ImageAssembler(const Image& base) {
-  auto* block = static_cast<char*>(::operator new(base.block_bytes_));
+  auto* block = static_cast<char*>(BlockMemory::allocate(base.block_bytes_));
   image_ = new (block) Image;
   image_->count_ = base.count_;
   image_->size_ = base.size_;
   image_->block_bytes_ = base.block_bytes_;
+  image_->lineage_ = base.lineage_;
   std::memcpy(block + sizeof(Image), base.block() + sizeof(Image),
               base.block_bytes_ - sizeof(Image));
 }
@@ -145,17 +157,25 @@ ImagePtr::~ImagePtr() {
   // The last owner needs no atomic write; the acquire pairs with the releases of earlier owners.
   if (image_->references_.load(std::memory_order_acquire) == 1 ||
       image_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    std::size_t bytes = image_->block_bytes_;
     image_->~Image();
-    ::operator delete(const_cast<Image*>(image_));
+    BlockMemory::release(const_cast<Image*>(image_), bytes);
   }
 }
 
-const ImageEntry* Image::find(AttrId id) const { return find_entry(entries(), count_, id); }
+const ImageEntry* Image::find(AttrId id) const {
+  if (count_ == 0) return nullptr;
+  const ImageEntry* entry = last_up_to(entries(), count_, id);
+  return entry->id() == id ? entry : nullptr;
+}
 
 const ImageEntry* Image::find_and_hint(AttrId id, const PositionHint& hint) const {
-  const ImageEntry* entry = find(id);
-  if (entry) hint.set(static_cast<std::uint32_t>(entry - entries()));
-  return entry;
+  if (count_ == 0) return nullptr;
+  const ImageEntry* entry = last_up_to(entries(), count_, id);
+  bool found = entry->id() == id;
+  bool after = !found && index_of(entry->id()) < index_of(id);
+  hint.set(static_cast<std::uint32_t>(entry - entries()) + (after ? 1 : 0));
+  return found ? entry : nullptr;
 }
 
 std::optional<std::int64_t> Image::number(AttrId id) const {
@@ -197,6 +217,10 @@ Value Image::value(const ImageEntry& entry) const {
   return read_payload(reader, entry.type());
 }
 
+std::string_view Image::text_or_empty(const ImageEntry& entry) const {
+  return has_text(entry.type()) ? text(entry) : std::string_view();
+}
+
 bool operator==(const Image& a, const Image& b) {
   if (&a == &b) return true;
   // Serialised forms are canonical, so equal values have equal texts.
@@ -226,18 +250,18 @@ ImageBuilder::ImageBuilder(const Image& base) : base_(ImageAssembler::share(base
 }
 
 ImageBuilder::ImageBuilder(const Key& key) {
+  constexpr std::size_t kUsualAttributes = 48;
+  slots_.reserve(kUsualAttributes);
   set(kPk, key.pk());
   set(kSk, key.sk());
 }
 
 ImageBuilder::Slot& ImageBuilder::slot(AttrId id) {
-  auto at = std::lower_bound(slots_.begin(), slots_.end(), id, [](const Slot& s, AttrId wanted) {
-    return index_of(s.id) < index_of(wanted);
-  });
-  if (at == slots_.end() || at->id != id) {
-    at = slots_.insert(at, Slot{id, ValueType::kNull, 0, std::string_view(), std::string(), true});
+  for (Slot& present : slots_) {
+    if (present.id == id) return present;
   }
-  return *at;
+  return slots_.emplace_back(
+      Slot{id, ValueType::kNull, 0, std::string_view(), std::string(), true});
 }
 
 ImageBuilder& ImageBuilder::set(AttrId id, std::int64_t number) {
@@ -300,6 +324,9 @@ ImagePtr ImageBuilder::build() const {
     entries.back().type = s.type;
     size += attribute_size_bytes(entries.back());
   }
+  std::sort(entries.begin(), entries.end(), [](const PendingEntry& a, const PendingEntry& b) {
+    return index_of(a.id) < index_of(b.id);
+  });
   return ImageAssembler::assemble(entries, size);
 }
 

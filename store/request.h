@@ -92,16 +92,21 @@ class PutRequest {
 
 class UpdateRequest {
  public:
-  UpdateRequest(const Key& key, const UpdateProgram& program, Params params)
-      : key_(&key), program_(&program), params_(params) {}
+  /// `planned_from`: an image, kept alive by the asker, of which the condition is known to hold. An
+  /// engine of the same process that still has this very image need not evaluate the condition.
+  UpdateRequest(const Key& key, const UpdateProgram& program, Params params,
+                const Image* planned_from = nullptr)
+      : key_(&key), program_(&program), params_(params), planned_from_(planned_from) {}
   const Key& key() const { return *key_; }
   const UpdateProgram& program() const { return *program_; }
   const Params& params() const { return params_; }
+  const Image* planned_from() const { return planned_from_; }
 
  private:
   const Key* key_;
   const UpdateProgram* program_;
   Params params_;
+  const Image* planned_from_;
 };
 
 class DeleteRequest {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/component.h"
+
 namespace stint::store {
 
 /// First byte of a serialised image.
@@ -19,7 +21,8 @@ std::uint32_t image_checksum(std::string_view body);
 
 /// The number that a serialised image holds under a name, without reading the rest or checking the
 /// checksum. Nothing when there is none, and where `serialize` cannot have written the bytes.
-std::optional<std::int64_t> serialized_number(std::string_view bytes, std::string_view name);
+STINT_COMPONENT std::optional<std::int64_t> serialized_number(std::string_view bytes,
+                                                              std::string_view name);
 
 }  // namespace stint::store
 

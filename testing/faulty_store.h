@@ -95,7 +95,9 @@ class FaultyStore final : public store::Engine {
     return inner_->capabilities();
   }
   void execute(std::span<store::Call> calls) noexcept override;
-  void prefetch(const store::Key& key) const noexcept override { inner_->prefetch(key); }
+  void prefetch(std::uint64_t key_hash) const noexcept override { inner_->prefetch(key_hash); }
+  Result<store::EngineState> state() override { return inner_->state(); }
+  Status backup(const std::string& directory) override { return inner_->backup(directory); }
   Result<std::vector<store::ChangeRecord>> changes(std::uint64_t position, int limit) override {
     return inner_->changes(position, limit);
   }

@@ -16,8 +16,8 @@
 #include "cli/manifest/apply.h"
 #include "cli/manifest/manifest.h"
 #include "cli/manifest/reset_rule.h"
+#include "cli/progress_line.h"
 #include "cli/replay/decision_writer.h"
-#include "cli/replay/progress.h"
 #include "cli/replay/replay.h"
 #include "cli/replay/report.h"
 #include "cli/replay/request_reader.h"
@@ -111,6 +111,14 @@ Result<Manifest> load_manifest(const std::string& path) {
   return std::move(*read.manifest);
 }
 
+std::string describe(const ReplayProgress& progress, std::optional<std::uint64_t> total_bytes) {
+  std::string text = fmt::format("read {}", progress.read);
+  if (total_bytes && *total_bytes > 0) {
+    text += fmt::format(" ({} %)", progress.bytes_read * 100 / *total_bytes);
+  }
+  return text + fmt::format(", decided {}", progress.decided);
+}
+
 void print_skipped(std::ostream& err, const SkippedRecords& skipped) {
   for (const SkippedRecords::Record& record : skipped.first()) {
     err << fmt::format("stint: skipped line {}: {}\n", record.line, record.reason);
@@ -158,8 +166,10 @@ Result<int> run_replay(const ReplayArguments& arguments, Globals& globals) {
   std::optional<ProgressLine> progress;
   ReplaySettings settings{arguments.sorted, arguments.strict, decisions.get()};
   if (error_stream_is_terminal()) {
-    progress.emplace(globals.err, (*source)->size());
-    settings.on_progress = [&progress](const ReplayProgress& now) { progress->show(now); };
+    progress.emplace(globals.err, true);
+    settings.on_progress = [&progress, total = (*source)->size()](const ReplayProgress& now) {
+      if (progress->due()) progress->show(describe(now, total));
+    };
   }
   Result<ReplayReport> report = replay(limiter, clock, **reader, settings);
   progress.reset();
@@ -189,6 +199,7 @@ void add_replay_command(CLI::App& app, Globals& globals) {
       app, "replay", "Run recorded traffic through a policy, at its recorded times",
       "stint replay --manifest policy.yaml --consume requests=1 --consume tokens=in+out calls.csv");
   command->add_option("INPUT", arguments->input, "Recorded traffic; - is standard input")
+      ->type_name("FILE")
       ->required();
   command->add_option("--manifest", arguments->manifest, "The policy (see `stint manifest`)")
       ->type_name("FILE")
@@ -197,7 +208,7 @@ void add_replay_command(CLI::App& app, Globals& globals) {
       ->add_option("--format", arguments->format,
                    "csv with a header, jsonl (one object a line), or combined (a web server's "
                    "log, with the fields client, path, status, bytes)")
-      ->type_name("FORMAT")
+      ->type_name("csv|jsonl|combined")
       ->capture_default_str();
   command
       ->add_option("--time", arguments->time,
@@ -224,10 +235,11 @@ void add_replay_command(CLI::App& app, Globals& globals) {
                    "Write one JSON line per decision to this file")
       ->type_name("FILE");
   command
-      ->add_option("--reset-rule", arguments->reset_rule,
-                   "How resets are read where local time skips or repeats them: local_day or "
-                   "compatible. Default: as the store says; local_day in memory")
-      ->type_name("RULE");
+      ->add_option(
+          "--reset-rule", arguments->reset_rule,
+          "How resets are read where local time skips or repeats them. Default: as the store "
+          "says; local_day in memory")
+      ->type_name("local_day|compatible");
   command->add_flag("--force", arguments->force, "Replay into a --store that is not empty");
   const CLI::Option* store = app.get_option("--store");
   command->callback([arguments, &globals, store] {

@@ -66,7 +66,11 @@ struct Rejection {
 
 namespace internal {
 class LeaseState;
-}
+struct STINT_EXPORT LeaseStateDeleter {
+  void operator()(LeaseState* state) const noexcept;
+};
+using LeaseStatePtr = std::unique_ptr<LeaseState, LeaseStateDeleter>;
+}  // namespace internal
 
 /// What was taken, and the means to correct it. Movable, used by one thread at a time, and to be
 /// ended before its `Limiter` is destroyed.
@@ -78,7 +82,8 @@ class LeaseState;
 class STINT_EXPORT Lease {
  public:
   Lease();
-  explicit Lease(std::unique_ptr<internal::LeaseState> state);
+  /// For the library's own use; `LeaseState` is not public.
+  explicit Lease(internal::LeaseStatePtr state);
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
   ~Lease();
@@ -113,7 +118,7 @@ class STINT_EXPORT Lease {
   bool open() const;
 
  private:
-  std::unique_ptr<internal::LeaseState> state_;
+  internal::LeaseStatePtr state_;
   int exceptions_at_start_ = 0;
 };
 
@@ -135,25 +140,31 @@ class STINT_EXPORT Decision {
   explicit operator bool() const { return outcome_ == Outcome::kAdmitted; }
   Outcome outcome() const { return outcome_; }
   /// Status of every declared limit of every bucket involved, the entity's own first.
-  const std::vector<LimitStatus>& limits() const { return limits_; }
+  const std::vector<LimitStatus>& limits() const {
+    return outcome_ == Outcome::kRejected && refusal_ ? refusal_->rejection.limits : limits_;
+  }
   /// Precondition: admitted. Ownership stays with the decision; move it out to keep it longer.
   Lease& lease() { return lease_; }
   /// Precondition: rejected.
-  const Rejection& rejection() const { return *rejection_; }
+  const Rejection& rejection() const { return refusal_->rejection; }
   /// Precondition: disabled. Who is refused, and the level that says so.
-  const std::string& disabled_entity() const { return disabled_entity_; }
-  const std::string& disabled_resource() const { return disabled_resource_; }
-  const std::string& disabled_level() const { return disabled_level_; }
+  const std::string& disabled_entity() const { return refusal_->entity; }
+  const std::string& disabled_resource() const { return refusal_->resource; }
+  const std::string& disabled_level() const { return refusal_->level; }
   bool degraded() const { return lease_.degraded(); }
 
  private:
+  struct Refusal {
+    Rejection rejection;   // rejected
+    std::string entity;    // disabled
+    std::string resource;  // disabled
+    std::string level;     // disabled
+  };
+
   Outcome outcome_;
   std::vector<LimitStatus> limits_;
   Lease lease_;
-  std::optional<Rejection> rejection_;
-  std::string disabled_entity_;
-  std::string disabled_resource_;
-  std::string disabled_level_;
+  std::unique_ptr<Refusal> refusal_;  // unless admitted
 };
 
 }  // namespace stint

@@ -8,13 +8,14 @@
 #include <memory>
 #include <string_view>
 
+#include "base/component.h"
 #include "store/image.h"
 
 namespace stint::store {
 
 /// Open addressing with linear probing; a slot holds the key's hash beside the image, so that only
 /// the wanted image is touched. Locked by its owner, except for `prefetch`.
-class ItemTable {
+class STINT_COMPONENT ItemTable {
  public:
   ItemTable();
   ~ItemTable();
@@ -34,8 +35,8 @@ class ItemTable {
 
   std::size_t size() const { return size_; }
 
-  /// Asks for the slot's cache line. May be called without the owner's lock. Always inlined:
-  /// g++ 12 drops calls to functions that only prefetch.
+  /// Asks for the slot's cache line. May be called without the owner's lock. Always inlined, see
+  /// base/prefetch.h.
   __attribute__((always_inline)) void prefetch(std::uint64_t hash) const {
     auto slots = reinterpret_cast<std::uintptr_t>(slots_.load(std::memory_order_relaxed));
     std::size_t at = hash & mask_.load(std::memory_order_relaxed);

@@ -11,10 +11,14 @@ constexpr char kZero = '\0';
 constexpr char kEscaped = '\xff';
 
 void append_escaped(std::string& out, std::string_view part) {
-  for (char c : part) {
-    out += c;
-    if (c == kZero) out += kEscaped;
+  for (;;) {
+    std::size_t zero = part.find(kZero);
+    if (zero == std::string_view::npos) break;
+    out += part.substr(0, zero + 1);
+    out += kEscaped;
+    part.remove_prefix(zero + 1);
   }
+  out += part;
 }
 
 void append_part(std::string& out, std::string_view part) {

@@ -23,7 +23,10 @@ class Speller {
     append_varint(out_, put.item()->entry_count());
     for (const ImageEntry& entry : *put.item()) {
       append_varint(out_, entry.id_and_type);
-      append_value(put.item()->value(entry));
+      std::string_view text = put.item()->text_or_empty(entry);
+      append_varint(out_, text.size());
+      out_ += text;
+      if (text.empty()) out_.append(reinterpret_cast<const char*>(&entry.number), 8);
     }
     condition(put.condition(), put.params());
   }
@@ -77,13 +80,10 @@ class Speller {
 
   void condition(const Condition* condition, const Params& params) {
     if (!condition) return append_varint(out_, 0);
-    append_varint(out_, condition->clauses().size());
-    for (const auto& clause : condition->clauses()) {
-      append_varint(out_, clause.size());
-      for (const std::vector<Term>& terms : clause) {
-        append_varint(out_, terms.size());
-        for (const Term& term : terms) this->term(term, params);
-      }
+    append_varint(out_, condition->terms().size());
+    for (const Condition::JoinedTerm& joined : condition->terms()) {
+      tag(static_cast<char>(joined.join));
+      term(joined.term, params);
     }
   }
 

@@ -33,7 +33,9 @@ WritePlan plan_put(const PutRequest& request, const ImagePtr& before, IndexLayou
 WritePlan plan_update(const UpdateRequest& request, const ImagePtr& before, IndexLayout layout,
                       bool transactional) {
   const UpdateProgram& program = request.program();
-  if (!holds(program.condition, before.get(), request.params())) {
+  bool as_planned = before && before.get() == request.planned_from();
+  assert(!as_planned || holds(program.condition, before.get(), request.params()));
+  if (!as_planned && !holds(program.condition, before.get(), request.params())) {
     return failed_condition(before, transactional);
   }
   WritePlan plan;

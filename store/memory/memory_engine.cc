@@ -45,8 +45,23 @@ class MemoryEngine final : public Engine {
     }
   }
 
-  void prefetch(const Key& key) const noexcept override {
-    shard_of(key.hash()).table.prefetch(key.hash());
+  void prefetch(std::uint64_t key_hash) const noexcept override {
+    shard_of(key_hash).table.prefetch(key_hash);
+  }
+
+  Result<EngineState> state() override {
+    EngineState state;
+    state.kind = "memory";
+    state.durability = "none: everything is gone with this process";
+    std::uint64_t records = 0;
+    for (auto& stripes : indexes_) {
+      for (IndexStripe& stripe : stripes) {
+        std::lock_guard lock(stripe.mutex);
+        records += stripe.entries.size();
+      }
+    }
+    state.estimated_records = records;
+    return state;
   }
 
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
@@ -84,9 +99,9 @@ class MemoryEngine final : public Engine {
 
   void prefetch_call(const Call& call) const {
     if (const auto* update = std::get_if<const UpdateRequest*>(&call.request)) {
-      prefetch((*update)->key());
+      prefetch((*update)->key().hash());
     } else if (const auto* get = std::get_if<const GetRequest*>(&call.request)) {
-      prefetch((*get)->key());
+      prefetch((*get)->key().hash());
     }
   }
 
@@ -141,16 +156,18 @@ class MemoryEngine final : public Engine {
     WritePlan plan = plan_write(before);
     reply.outcome = plan.outcome;
     reply.cost = plan.cost;
-    reply.message = std::move(plan.message);
-    if (plan.outcome == Outcome::kConditionFailed) reply.image = std::move(before);
-    if (plan.outcome != Outcome::kOk) return;
+    if (plan.outcome != Outcome::kOk) {
+      reply.message = std::move(plan.message);
+      if (plan.outcome == Outcome::kConditionFailed) reply.image = std::move(before);
+      return;
+    }
     reply.image = plan.after;
     commit(shard, key, place, before, std::move(plan));
   }
 
   // Precondition: the shard is locked and `place` is the item's place in it, if it has one.
   void commit(Shard& shard, const Key& key, ImagePtr* place, const ImagePtr& before,
-              WritePlan plan) {
+              WritePlan&& plan) {
     if (plan.may_move_in_indexes) move_in_indexes(before, plan.after);
     if (capabilities_.change_stream && (before || plan.after)) {
       std::lock_guard lock(changes_mutex_);

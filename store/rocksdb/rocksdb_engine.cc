@@ -24,8 +24,10 @@
 #include "store/embedded/reply.h"
 #include "store/embedded/token_memory.h"
 #include "store/embedded/write_plan.h"
+#include "store/rocksdb/backup.h"
 #include "store/rocksdb/committer.h"
 #include "store/rocksdb/database.h"
+#include "store/rocksdb/directory.h"
 #include "store/rocksdb/expired_items.h"
 #include "store/rocksdb/records.h"
 #include "store/value_codec.h"
@@ -133,8 +135,8 @@ class RocksDbEngine final : public Engine {
 
   const Capabilities& capabilities() const noexcept override { return capabilities_; }
 
-  void prefetch(const Key& key) const noexcept override {
-    stripes_[stripe_number(key)].cache.prefetch(key.hash());
+  void prefetch(std::uint64_t key_hash) const noexcept override {
+    stripes_[stripe_number(key_hash)].cache.prefetch(key_hash);
   }
 
   void execute(std::span<Call> calls) noexcept override {
@@ -170,6 +172,29 @@ class RocksDbEngine final : public Engine {
     open.unlock();
     expired_->wait_until_idle();
     return Status();
+  }
+
+  Result<EngineState> state() override {
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
+    EngineState state;
+    state.kind = "rocksdb";
+    state.location = db_->GetName();
+    state.durability = options_.synced ? "a loss of power" : "a killed process";
+    std::uint64_t records = 0;
+    if (db_->GetIntProperty(rocksdb::DB::Properties::kEstimateNumKeys, &records)) {
+      state.estimated_records = records;
+    }
+    Result<std::uint64_t> bytes = directory_bytes(state.location);
+    if (!bytes) return bytes.error();
+    state.disk_bytes = *bytes;
+    return state;
+  }
+
+  Status backup(const std::string& directory) override {
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
+    return write_backup(*db_, directory);
   }
 
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
@@ -309,7 +334,8 @@ class RocksDbEngine final : public Engine {
     rocksdb::WriteBatch& batch_;
   };
 
-  static std::size_t stripe_number(const Key& key) { return key.hash() >> 54; }
+  static std::size_t stripe_number(std::uint64_t key_hash) { return key_hash >> 54; }
+  static std::size_t stripe_number(const Key& key) { return stripe_number(key.hash()); }
   static_assert(kStripes == std::size_t{1} << (64 - 54));
   Stripe& stripe_of(const Key& key) { return stripes_[stripe_number(key)]; }
 

@@ -331,7 +331,7 @@ TEST_P(EngineContract, ManyItemsInOneBatch) {
   for (const Key& key : keys) requests.emplace_back(key, count, plus.params());
   std::vector<Call> calls;
   for (const UpdateRequest& request : requests) calls.push_back(Call{&request, {}});
-  for (const Key& key : keys) table_.engine().prefetch(key);
+  for (const Key& key : keys) table_.engine().prefetch(key.hash());
   table_.engine().execute(calls);
   for (std::size_t i = 0; i < kItems; ++i) {
     const auto& reply = std::get<WriteReply>(calls[i].reply);

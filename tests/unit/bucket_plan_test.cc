@@ -78,12 +78,12 @@ TEST(FastForm, Decision30_AgedImageOfABusyBucketLeavesTheAgeToTheCondition) {
   TimePoint now = kNoon + 10s;
   PlanOptions options;
   options.assume_recent = true;
-  std::optional<Plan> plan =
-      plan_fast(image, evaluate_all(image, now), std::vector{take(0, kToken)}, options, now);
-  ASSERT_TRUE(plan);
-  EXPECT_FALSE(table.write(*plan, image)) << "nobody has moved the stamp";
+  Plan plan;
+  ASSERT_TRUE(
+      plan_fast(image, evaluate_all(image, now), std::vector{take(0, kToken)}, options, now, plan));
+  EXPECT_FALSE(table.write(plan, image)) << "nobody has moved the stamp";
   ASSERT_TRUE(pass(table, {}, now));
-  EXPECT_TRUE(table.write(*plan, image));
+  EXPECT_TRUE(table.write(plan, image));
 }
 
 TEST(FastForm, AgeDoesNotMatterWhereNothingDrips) {
@@ -635,7 +635,9 @@ TEST(ValidUntil, SeededWindowsFollowTheSameRule) {
   LimitState day = calendar(10, "0 0 * * *").state();
   TimePoint now = kNoon + 1s;
   auto plan_with = [&](std::vector<Seed> seeds) {
-    return plan_locked(state, evaluate_all(state, now), {}, {}, seeds, {}, now);
+    Plan plan;
+    plan_locked(state, evaluate_all(state, now), {}, {}, seeds, {}, now, plan);
+    return plan;
   };
   EXPECT_EQ(plan_with({{&window, 0, true}}).valid_until, now);
   EXPECT_EQ(plan_with({{&window, kToken, true}}).valid_until, now + 5h);

@@ -148,12 +148,16 @@ TEST(Holds, ClausesAreAndAlternativesAreOr) {
   EXPECT_TRUE(check(Condition().require_any({{yes, no}, {yes, yes}})));
   EXPECT_FALSE(check(Condition().require_any({{yes}}).require(no)));
   EXPECT_FALSE(check(Condition().require_any({}))) << "no alternative can hold";
+  EXPECT_TRUE(check(Condition().require_any({{no}, {}}))) << "nothing is asked of one alternative";
+  EXPECT_TRUE(check(Condition().require_any({{yes}, {no}, {no}}).require(yes)))
+      << "what follows the alternative that holds is passed over";
+  EXPECT_FALSE(check(Condition().require_any({{yes}, {no}, {no}}).require(no)));
 
   Condition other = Condition().require(yes);
   EXPECT_TRUE(check(Condition().require(yes).require_all(other)));
   EXPECT_FALSE(check(Condition().require(no).require_all(other)));
   other.require_all(other);
-  EXPECT_EQ(other.clauses().size(), 2u);
+  EXPECT_EQ(other.terms().size(), 2u);
 }
 
 // ---- Updates ----

@@ -236,14 +236,18 @@ inline Demand give_back(std::size_t limit, std::int64_t amount,
 
 inline Plan locked(const BucketState& image, const std::vector<Demand>& demands, TimePoint now,
                    const std::vector<Stamp>& stamps = {}, const PlanOptions& options = {}) {
-  return plan_locked(image, evaluate_all(image, now), demands, stamps, {}, options, now);
+  Plan plan;
+  plan_locked(image, evaluate_all(image, now), demands, stamps, {}, options, now, plan);
+  return plan;
 }
 
 inline std::optional<Plan> fast(const BucketState& image, const std::vector<Demand>& demands,
                                 TimePoint now, int divisor = 0) {
   PlanOptions options;
   options.burst_tolerance_divisor = divisor;
-  return plan_fast(image, evaluate_all(image, now), demands, options, now);
+  Plan plan;
+  if (!plan_fast(image, evaluate_all(image, now), demands, options, now, plan)) return std::nullopt;
+  return plan;
 }
 
 /// The locked form written to `table` as it is.
