@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostGroupBytes = 4 << 20;
 
 // The database counts every comparison of keys for the calling thread, in thread-local variables
-// that cost a fifth of a write. The caller's own setting is put back.
+// that cost a good part of a write. The caller's own setting is put back.
 class WithoutCounting {
  public:
   WithoutCounting() : before_(rocksdb::GetPerfLevel()) {
