@@ -29,10 +29,13 @@ TimePoint Globals::now() {
   return clock_->now();
 }
 
-Result<Store> Globals::open_store(IfMissing if_missing) const {
+Result<Store> Globals::open_store(IfMissing if_missing) {
   if (store_name == "memory:") return open_memory();
   StoreOptions options;
   options.create_if_missing = if_missing == IfMissing::kCreate;
+  options.durability = durability;
+  now();
+  options.clock = clock_.get();
   Result<Store> store = open_embedded(store_name, options);
   if (!store && store.error().code() == ErrorCode::kNotFound) {
     return Error(ErrorCode::kNotFound,

@@ -50,6 +50,8 @@ class Globals {
   bool json = false;
   /// `memory:` or a directory.
   std::string store_name;
+  /// What an acknowledged write to a directory survives.
+  Durability durability = Durability::kProcess;
   std::string name_space = "default";
   /// The instant of --now, if given: commands act as if the clock stood there.
   std::optional<TimePoint> fixed_now;
@@ -68,7 +70,7 @@ class Globals {
   /// was decided.
   TimePoint now();
   /// The store of --store. One in memory is created empty.
-  Result<Store> open_store(IfMissing if_missing) const;
+  Result<Store> open_store(IfMissing if_missing);
   /// A limiter of --namespace over the store, with a clock that stands at `now`.
   Result<Limiter> open_limiter(IfMissing if_missing);
   /// The same over an opened store.

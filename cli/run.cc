@@ -41,9 +41,10 @@ constexpr const char* kFooter =
     "  130 interrupted by a signal\n"
     "\n"
     "Environment:\n"
-    "  STINT_STORE  read where --store is not given\n"
-    "  TZ           read where --tz is not given\n"
-    "  NO_COLOR     if set, no colours\n"
+    "  STINT_STORE       read where --store is not given\n"
+    "  STINT_DURABILITY  read where --durability is not given\n"
+    "  TZ                read where --tz is not given\n"
+    "  NO_COLOR          if set, no colours\n"
     "\n"
     "Example:\n"
     "  stint limits set --resource api rpm:60/min session:10_000+5h\n"
@@ -139,12 +140,16 @@ int report(const Error& error, bool json, std::string_view hint, std::ostream& o
   return exit_code(error.code());
 }
 
-Status apply_options(Globals& globals, const std::string& now, const std::string& zone) {
+Status apply_options(Globals& globals, const std::string& now, const std::string& zone,
+                     const std::string& durability) {
   const std::string& store = globals.store_name;
   bool other_kind = store.find("://") != std::string::npos || store.rfind("memory:", 0) == 0;
   if (other_kind && store != "memory:") {
     return Error::invalid("store", store, "must be a directory or memory:");
   }
+  Result<Durability> survives = parse_durability(durability);
+  if (!survives) return survives.error();
+  globals.durability = *survives;
   if (Status status = model::validate_namespace(globals.name_space); !status) return status;
   if (!now.empty()) {
     Result<TimePoint> at = parse_instant("now", now);
@@ -183,6 +188,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
         Terminal out_terminal) {
   Globals globals(out, err, out_terminal);
   globals.store_name = variable("STINT_STORE").value_or(kDefaultStore);
+  std::string durability = variable("STINT_DURABILITY").value_or("process");
   std::string now;
   std::string zone;
 
@@ -196,6 +202,10 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_text_option(app, "--store", globals.store_name, "DIR",
                   "Where everything is kept: a directory, or memory: for a store that is gone when "
                   "the command ends")
+      ->capture_default_str();
+  add_text_option(app, "--durability", durability, "LEVEL",
+                  "What an acknowledged write survives: process (a killed process) or machine (a "
+                  "loss of power, too; every write waits for the disk)")
       ->capture_default_str();
   add_text_option(app, "--namespace", globals.name_space, "NAME",
                   "Separates tenants that share a store")
@@ -242,7 +252,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
     return kExitUsage;
   }
 
-  if (Status status = apply_options(globals, now, zone); !status) {
+  if (Status status = apply_options(globals, now, zone, durability); !status) {
     return report(status.error(), globals.json, "", out, err);
   }
   Result<int> code = globals.action();

@@ -35,6 +35,17 @@ Result<Store> open_store(std::shared_ptr<store::Engine> engine, const StoreOptio
 
 }  // namespace limiter
 
+std::string_view to_string(Durability durability) {
+  return durability == Durability::kMachine ? "machine" : "process";
+}
+
+Result<Durability> parse_durability(std::string_view text) {
+  for (Durability known : {Durability::kProcess, Durability::kMachine}) {
+    if (text == to_string(known)) return known;
+  }
+  return Error::invalid("durability", text, "must be process or machine");
+}
+
 ResetRule Store::reset_rule() const { return handle_->record.reset_rule; }
 
 }  // namespace stint

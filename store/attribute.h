@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/component.h"
+
 namespace stint::store {
 
 /// An interned attribute name. Valid in this process only; items on disk hold the names.
@@ -17,14 +19,14 @@ constexpr std::uint32_t index_of(AttrId id) { return static_cast<std::uint32_t>(
 /// The id of a name, assigned at first sight. Names are never forgotten: intern only names from
 /// stored items and validated configuration, never from requests. Lock-free, thread-safe.
 /// Precondition: 1 to 255 bytes, DynamoDB's bound for keys (names here are far shorter).
-AttrId intern(std::string_view name);
+STINT_COMPONENT AttrId intern(std::string_view name);
 
 /// Whether so many names are known that new ones must be refused where they enter: `intern` ends
 /// the process when its table is full, long after this has become true.
 bool names_running_out();
 
 /// The name of an id. The view is valid for the life of the process.
-std::string_view name_of(AttrId id);
+STINT_COMPONENT std::string_view name_of(AttrId id);
 
 /// The ids of the key attributes, the same in every process.
 inline constexpr AttrId kPk{0};

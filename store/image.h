@@ -171,6 +171,8 @@ class ImageBuilder {
 /// A self-contained form of an image for disk: attribute names spelled out, versioned by its first
 /// byte. `deserialize` answers `kCorrupt` for anything that `serialize` cannot have written.
 STINT_COMPONENT std::string serialize(const Image& image);
+/// The same, appended.
+STINT_COMPONENT void serialize_to(std::string& out, const Image& image);
 STINT_COMPONENT Result<ImagePtr> deserialize(std::string_view bytes);
 
 /// DynamoDB's JSON form of an item, {"name": {"N": "1"}, ...}; both ways without loss. Bytes from

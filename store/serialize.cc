@@ -81,9 +81,10 @@ std::uint32_t image_checksum(std::string_view body) {
   return static_cast<std::uint32_t>((hash * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-std::string serialize(const Image& image) {
-  std::string out(kImageHeaderBytes, '\0');
-  out.reserve(static_cast<std::size_t>(image.size_bytes()) + 4 * image.entry_count() + 16);
+void serialize_to(std::string& out, const Image& image) {
+  std::size_t start = out.size();
+  out.reserve(start + static_cast<std::size_t>(image.size_bytes()) + 4 * image.entry_count() + 16);
+  out.append(kImageHeaderBytes, '\0');
   append_varint(out, image.entry_count());
   for (const ImageEntry& entry : image) {
     append_text(out, name_of(entry.id()));
@@ -99,10 +100,34 @@ std::string serialize(const Image& image) {
       case ValueType::kMap: out += image.text(entry); break;
     }
   }
-  std::uint32_t checksum = image_checksum(std::string_view(out).substr(kImageHeaderBytes));
-  out[0] = kImageFormat;
-  for (std::size_t i = 0; i < 4; ++i) out[1 + i] = static_cast<char>(checksum >> (8 * i));
+  std::uint32_t checksum = image_checksum(std::string_view(out).substr(start + kImageHeaderBytes));
+  out[start] = kImageFormat;
+  for (std::size_t i = 0; i < 4; ++i) out[start + 1 + i] = static_cast<char>(checksum >> (8 * i));
+}
+
+std::string serialize(const Image& image) {
+  std::string out;
+  serialize_to(out, image);
   return out;
+}
+
+std::optional<std::int64_t> serialized_number(std::string_view bytes, std::string_view name) {
+  if (bytes.empty() || bytes.front() != kImageFormat || bytes.size() < kImageHeaderBytes) {
+    return std::nullopt;
+  }
+  ByteReader reader(bytes.substr(kImageHeaderBytes));
+  for (std::uint64_t left = reader.varint(); left > 0 && !reader.failed(); --left) {
+    std::string_view found = reader.text();
+    std::uint8_t type = reader.byte();
+    if (reader.failed() || !is_value_type(type)) return std::nullopt;
+    if (found == name) {
+      if (static_cast<ValueType>(type) != ValueType::kNumber) return std::nullopt;
+      std::int64_t number = reader.signed_varint();
+      return reader.failed() ? std::nullopt : std::optional(number);
+    }
+    skim_payload(reader, static_cast<ValueType>(type));
+  }
+  return std::nullopt;
 }
 
 Result<ImagePtr> deserialize(std::string_view bytes) {

@@ -3,7 +3,10 @@
 #define STINT_STORE_SERIALIZE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include "base/component.h"
 
 namespace stint::store {
 
@@ -15,6 +18,11 @@ inline constexpr std::size_t kImageHeaderBytes = 5;
 
 /// The checksum of everything after the header. Part of the format: never changes.
 std::uint32_t image_checksum(std::string_view body);
+
+/// The number that a serialised image holds under a name, without reading the rest or checking the
+/// checksum. Nothing when there is none, and where `serialize` cannot have written the bytes.
+STINT_COMPONENT std::optional<std::int64_t> serialized_number(std::string_view bytes,
+                                                              std::string_view name);
 
 }  // namespace stint::store
 

@@ -16,7 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The format that this program writes, and the oldest that it reads; docs/design/format.md has the
+// rule. A directory is raised to the newest before the first record is written that an older
+// program would misread.
 constexpr int kDirectoryFormat = 1;
+constexpr int kOldestFormat = 1;
 constexpr std::string_view kMarkStart = "stint store, format ";
 
 Error unavailable(const fs::path& path, const std::error_code& code) {
@@ -24,7 +28,9 @@ Error unavailable(const fs::path& path, const std::error_code& code) {
 }
 
 Error foreign(const std::string& directory) {
-  return Error(ErrorCode::kCorrupt, directory + " is not a stint store");
+  return Error(ErrorCode::kCorrupt, directory +
+                                        " is not a stint store, and was not touched: choose a "
+                                        "directory that is empty or does not exist");
 }
 
 Status check_mark(const std::string& directory, const fs::path& mark) {
@@ -39,9 +45,14 @@ Status check_mark(const std::string& directory, const fs::path& mark) {
   auto [stop, error] = std::from_chars(text.data() + kMarkStart.size(), end, format);
   if (error != std::errc() || stop != end || format < 1) return foreign(directory);
   if (format > kDirectoryFormat) {
-    return Error(ErrorCode::kVersionMismatch, directory + " has format " + std::to_string(format) +
-                                                  ", this program knows " +
-                                                  std::to_string(kDirectoryFormat));
+    return Error(ErrorCode::kVersionMismatch,
+                 directory + " has format " + std::to_string(format) + ", this program knows " +
+                     std::to_string(kDirectoryFormat) + ": use a newer program");
+  }
+  if (format < kOldestFormat) {
+    return Error(ErrorCode::kVersionMismatch,
+                 directory + " has format " + std::to_string(format) +
+                     ", which this program no longer reads: open it once with an older one");
   }
   return Status();
 }
@@ -79,7 +90,10 @@ Status check_not_gutted(const std::string& directory) {
   for (fs::directory_iterator at(path, code), end; !code && at != end; at.increment(code)) {
     fs::path extension = at->path().extension();
     if (extension == ".sst" || extension == ".log") {
-      return Error(ErrorCode::kCorrupt, directory + " is damaged: CURRENT is missing");
+      return Error(ErrorCode::kCorrupt, directory +
+                                            " is damaged: CURRENT is missing, which names the "
+                                            "newest list of files. Nothing was changed; restore a "
+                                            "backup");
     }
   }
   if (code) return unavailable(path, code);
@@ -122,7 +136,8 @@ Status prepare_directory(const std::string& directory, bool create_if_missing) {
   } else if (code) {
     return unavailable(path, code);
   } else if (status.type() != fs::file_type::directory) {
-    return Error(ErrorCode::kCorrupt, directory + " is not a directory");
+    return Error(ErrorCode::kCorrupt,
+                 directory + " is not a directory: name the directory that is to hold the store");
   }
 
   fs::path mark = path / kMarkFile;

@@ -1,19 +1,19 @@
 #include "store/rocksdb/rocksdb_engine.h"
 
-#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
 #include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <mutex>
+#include <shared_mutex>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,35 +25,19 @@
 #include "store/embedded/token_memory.h"
 #include "store/embedded/write_plan.h"
 #include "store/rocksdb/backup.h"
+#include "store/rocksdb/committer.h"
+#include "store/rocksdb/database.h"
 #include "store/rocksdb/directory.h"
+#include "store/rocksdb/expired_items.h"
+#include "store/rocksdb/records.h"
 #include "store/value_codec.h"
-
-// Records of the database, by the first byte of their keys:
-//   t  an item under its table entry (key_codec.h), as `serialize` writes it
-//   1 to 4  an entry of an index, without a value
-//   c  a change under its position, eight bytes, highest first: length of the old image, old, new
 
 namespace stint::store {
 namespace {
 
-constexpr std::size_t kStripes = 64;
-constexpr std::size_t kBlockCacheBytes = 64 << 20;
-constexpr double kBloomBitsPerKey = 10;
-constexpr char kChangePrefix = 'c';
-
-char prefix_of(Index index) {
-  return index == Index::kTable ? 't' : static_cast<char>('0' + static_cast<int>(index));
-}
-
-std::string record_key(Index index, std::string_view entry) {
-  std::string key(1, prefix_of(index));
-  key += entry;
-  return key;
-}
-
-std::string item_record_key(const Key& key) {
-  return record_key(Index::kTable, encode_table_entry(key.pk(), key.sk()));
-}
+// Many, because a stripe stays locked until its write is durable: callers of different items must
+// rarely meet.
+constexpr std::size_t kStripes = 1024;
 
 std::string change_record_key(std::uint64_t position) {
   std::string key(1, kChangePrefix);
@@ -101,26 +85,52 @@ Found decode_item(std::string_view bytes, std::string_view pk, std::string_view 
   return found;
 }
 
+void set_write_trouble(ReplyBase& reply, const Committed& done) {
+  std::string text = done.status.ToString();
+  if (done.attempted) return set_trouble(reply, Outcome::kUnknown, "writing: " + text);
+  set_trouble(reply, Outcome::kUnavailable,
+              "an earlier write failed, and the disk still takes no data; writes are taken again "
+              "when it does: " +
+                  text);
+}
+
 Found read_trouble(const rocksdb::Status& status) {
   Found found;
-  found.outcome = Outcome::kUnavailable;
+  found.outcome = status.IsCorruption() ? Outcome::kCorrupt : Outcome::kUnavailable;
   found.message = "reading: " + status.ToString();
   return found;
 }
 
-// Locks are taken in this order: stripes by number, token memory or change log.
+Result<std::uint64_t> find_last_change(rocksdb::DB& db) {
+  std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(rocksdb::ReadOptions()));
+  at->SeekForPrev(change_record_key(~std::uint64_t{0}));
+  if (!at->status().ok()) return Error(ErrorCode::kUnavailable, at->status().ToString());
+  if (!at->Valid() || at->key()[0] != kChangePrefix) return std::uint64_t{0};
+  return change_position(at->key());
+}
+
+// Locks are taken in this order: reopening, open, stripes by number, token memory or change log.
 class RocksDbEngine final : public Engine {
  public:
-  RocksDbEngine(std::unique_ptr<rocksdb::DB> db, const RocksDbOptions& options,
-                std::uint64_t last_change)
-      : db_(std::move(db)),
+  RocksDbEngine(Database database, const std::string& directory, const RocksDbOptions& options,
+                std::shared_ptr<ExpiredItems> expired, std::uint64_t last_change)
+      : directory_(directory),
+        options_(options),
+        expired_(std::move(expired)),
+        env_(std::move(database.env)),
+        db_(std::move(database.db)),
         kept_changes_(options.kept_changes),
+        committer_(std::make_unique<Committer>(*db_, options.synced)),
         images_per_stripe_(std::max<std::size_t>(1, options.cached_images / kStripes)),
         last_change_(last_change) {
     capabilities_.index_layout = IndexLayout::kKeysOnly;
     capabilities_.change_stream = options.change_stream;
-    // Acknowledged writes survive a killed process: logged, not synced.
-    write_options_.sync = false;
+    if (expired_) sweeper_ = std::thread([this] { remove_expired(); });
+  }
+
+  ~RocksDbEngine() override {
+    if (expired_) expired_->stop();
+    if (sweeper_.joinable()) sweeper_.join();
   }
 
   const Capabilities& capabilities() const noexcept override { return capabilities_; }
@@ -130,6 +140,14 @@ class RocksDbEngine final : public Engine {
   }
 
   void execute(std::span<Call> calls) noexcept override {
+    if (failed_.load(std::memory_order_acquire) && any_write(calls)) reopen();
+    std::shared_lock open(open_mutex_);
+    if (!db_) {
+      for (Call& call : calls) {
+        set_trouble(start_matching_reply(call), Outcome::kUnavailable, reopening_trouble_);
+      }
+      return;
+    }
     std::size_t at = 0;
     while (at < calls.size()) {
       std::size_t end = at;
@@ -143,11 +161,26 @@ class RocksDbEngine final : public Engine {
     }
   }
 
+  Status sweep() {
+    assert(expired_ != nullptr);
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
+    rocksdb::CompactRangeOptions everything;
+    everything.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+    rocksdb::Status status = db_->CompactRange(everything, nullptr, nullptr);
+    if (!status.ok()) return Error(ErrorCode::kUnavailable, "compacting: " + status.ToString());
+    open.unlock();
+    expired_->wait_until_idle();
+    return Status();
+  }
+
   Result<EngineState> state() override {
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
     EngineState state;
     state.kind = "rocksdb";
     state.location = db_->GetName();
-    state.durability = write_options_.sync ? "a loss of power" : "a killed process";
+    state.durability = options_.synced ? "a loss of power" : "a killed process";
     std::uint64_t records = 0;
     if (db_->GetIntProperty(rocksdb::DB::Properties::kEstimateNumKeys, &records)) {
       state.estimated_records = records;
@@ -158,10 +191,16 @@ class RocksDbEngine final : public Engine {
     return state;
   }
 
-  Status backup(const std::string& directory) override { return write_backup(*db_, directory); }
+  Status backup(const std::string& directory) override {
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
+    return write_backup(*db_, directory);
+  }
 
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
     if (!capabilities_.change_stream) return Engine::changes(position, limit);
+    std::shared_lock open(open_mutex_);
+    if (!db_) return Error(ErrorCode::kUnavailable, reopening_trouble_);
     std::vector<ChangeRecord> found;
     std::string end = after_prefix(std::string(1, kChangePrefix));
     rocksdb::Slice bound(end);
@@ -185,10 +224,25 @@ class RocksDbEngine final : public Engine {
     ItemTable cache;
   };
 
+  // Memory that a thread needs for every write, kept from one to the next. A thread has one session
+  // at a time.
+  struct Scratch {
+    rocksdb::WriteBatch batch;
+    std::string value;
+  };
+  static Scratch& scratch_of_thread() {
+    constexpr std::size_t kMostKept = 1 << 20;
+    thread_local Scratch scratch;
+    if (scratch.batch.GetDataSize() + scratch.value.capacity() > kMostKept) scratch = Scratch();
+    return scratch;
+  }
+
   // The locks of some items, and the changes made to them that are not written yet.
   class Session {
    public:
-    Session(RocksDbEngine& engine, std::span<const Key> keys) : engine_(engine) {
+    Session(RocksDbEngine& engine, std::span<const Key> keys)
+        : engine_(engine), scratch_(scratch_of_thread()), batch_(scratch_.batch) {
+      batch_.Clear();
       std::vector<std::size_t> numbers;
       for (const Key& key : keys) numbers.push_back(stripe_number(key));
       std::sort(numbers.begin(), numbers.end());
@@ -208,7 +262,9 @@ class RocksDbEngine final : public Engine {
     void stage(const Key& key, const ImagePtr& before, const WritePlan& plan) {
       if (!before && !plan.after) return;
       if (plan.after) {
-        batch_.Put(item_record_key(key), serialize(*plan.after));
+        scratch_.value.clear();
+        serialize_to(scratch_.value, *plan.after);
+        batch_.Put(item_record_key(key), scratch_.value);
       } else {
         batch_.Delete(item_record_key(key));
       }
@@ -217,14 +273,22 @@ class RocksDbEngine final : public Engine {
     }
 
     /// Writes all that was staged, or nothing as far as can be known.
-    rocksdb::Status commit() {
-      if (staged_.empty()) return rocksdb::Status::OK();
-      rocksdb::Status status = write();
+    ///
+    /// The locks are held all the while: nobody reads, and so nobody decides by, what a loss of
+    /// power might still take back. The image cache learns of a write when it is durable.
+    Committed commit() {
+      if (staged_.empty()) return Committed();
+      Committed done = write();
+      if (!done.ok()) engine_.failed_.store(true, std::memory_order_release);
       for (const Staged& staged : staged_) {
-        // After a failed write nobody knows what the log holds: only the database may answer.
-        engine_.remember(*staged.key, status.ok() ? staged.after : ImagePtr());
+        if (done.ok()) {
+          engine_.remember(*staged.key, staged.after);
+        } else if (done.attempted) {
+          // Nobody knows what the log holds: only the database may answer.
+          engine_.remember(*staged.key, ImagePtr());
+        }
       }
-      return status;
+      return done;
     }
 
    private:
@@ -253,27 +317,26 @@ class RocksDbEngine final : public Engine {
       }
     }
 
-    rocksdb::Status write() {
-      if (!engine_.capabilities_.change_stream) {
-        return engine_.db_->Write(engine_.write_options_, &batch_);
-      }
+    Committed write() {
+      if (!engine_.capabilities_.change_stream) return engine_.committer_->commit(batch_);
       // Held until the write is done: a reader that has seen a position has seen all before it.
       std::lock_guard lock(engine_.changes_mutex_);
       for (const Staged& staged : staged_) {
         engine_.log_change(batch_, staged.before, staged.after);
       }
-      return engine_.db_->Write(engine_.write_options_, &batch_);
+      return engine_.committer_->commit(batch_);
     }
 
     RocksDbEngine& engine_;
     std::vector<std::unique_lock<std::mutex>> locks_;
     std::vector<Staged> staged_;
-    rocksdb::WriteBatch batch_;
+    Scratch& scratch_;
+    rocksdb::WriteBatch& batch_;
   };
 
-  static std::size_t stripe_number(std::uint64_t key_hash) { return key_hash >> 58; }
+  static std::size_t stripe_number(std::uint64_t key_hash) { return key_hash >> 54; }
   static std::size_t stripe_number(const Key& key) { return stripe_number(key.hash()); }
-  static_assert(kStripes == std::size_t{1} << (64 - 58));
+  static_assert(kStripes == std::size_t{1} << (64 - 54));
   Stripe& stripe_of(const Key& key) { return stripes_[stripe_number(key)]; }
 
   // Precondition: the stripe is locked.
@@ -353,15 +416,12 @@ class RocksDbEngine final : public Engine {
         dependent.push_back(i);
       }
     }
-    rocksdb::Status status = session.commit();
-    if (status.ok()) return;
-    for (std::size_t i : writers) {
-      set_trouble(start_matching_reply(*valid[i]), Outcome::kUnknown,
-                  "writing: " + status.ToString());
-    }
+    Committed done = session.commit();
+    if (done.ok()) return;
+    for (std::size_t i : writers) set_write_trouble(start_matching_reply(*valid[i]), done);
     for (std::size_t i : dependent) {
       set_trouble(start_matching_reply(*valid[i]), Outcome::kUnavailable,
-                  "an earlier write of the same batch failed: " + status.ToString());
+                  "an earlier write of the same batch failed: " + done.status.ToString());
     }
   }
 
@@ -467,12 +527,12 @@ class RocksDbEngine final : public Engine {
       reply.images.push_back(is_check(items[i]) ? ImagePtr() : plans[i].after);
       if (!is_check(items[i])) session.stage(keys[i], before[i], plans[i]);
     }
-    rocksdb::Status status = session.commit();
-    if (status.ok()) return;
+    Committed done = session.commit();
+    if (done.ok()) return;
     // Whether the token was spent is as unknown as the rest; a repetition must be let through.
     forget_token(request);
     reply = TransactReply();
-    set_trouble(reply, Outcome::kUnknown, "writing: " + status.ToString());
+    set_write_trouble(reply, done);
   }
 
   // Whether the transaction is to be carried out; otherwise the reply says why not.
@@ -621,6 +681,67 @@ class RocksDbEngine final : public Engine {
     return found;
   }
 
+  // ---- After a failed write ----
+
+  static bool any_write(std::span<const Call> calls) {
+    return std::any_of(calls.begin(), calls.end(), [](const Call& call) {
+      return std::holds_alternative<const PutRequest*>(call.request) ||
+             std::holds_alternative<const UpdateRequest*>(call.request) ||
+             std::holds_alternative<const DeleteRequest*>(call.request) ||
+             std::holds_alternative<const TransactRequest*>(call.request);
+    });
+  }
+
+  // Opens the database anew if the disk takes data again. Until then it stays open as it is, for
+  // reading. The database's own way to go on after an error keeps a log whose end is unknown when
+  // nothing was written since that log was begun, which is where a full disk is met.
+  void reopen() {
+    std::unique_lock only(reopening_, std::try_to_lock);
+    if (!only.owns_lock() || !failed_.load(std::memory_order_acquire)) return;
+    if (db_ && !disk_takes_data(directory_, options_.file_system.get())) return;
+    std::lock_guard alone(open_mutex_);
+    committer_.reset();
+    db_.reset();
+    Result<Database> opened = open_database(directory_, options_, expired_);
+    if (!opened) {
+      reopening_trouble_ = "the store could not be opened again: " + opened.error().reason();
+      return;
+    }
+    env_ = std::move(opened->env);
+    db_ = std::move(opened->db);
+    committer_ = std::make_unique<Committer>(*db_, options_.synced);
+    Result<std::uint64_t> last_change = find_last_change(*db_);
+    if (last_change) last_change_ = std::max(last_change_, *last_change);
+    failed_.store(false, std::memory_order_release);
+  }
+
+  // ---- Expired items ----
+
+  // Runs on a thread of its own until the engine is closed.
+  void remove_expired() {
+    constexpr std::size_t kAtOnce = 32;
+    while (true) {
+      std::vector<Key> keys = expired_->take(kAtOnce);
+      if (keys.empty()) return;
+      std::int64_t cutoff = expired_->cutoff_s();
+      std::shared_lock open(open_mutex_);
+      if (!db_) continue;
+      Session session(*this, keys);
+      for (const Key& key : keys) {
+        // Another look: it may have been removed or revived since a compaction saw it.
+        Found found = session.read(key);
+        if (!found.image) continue;
+        std::optional<std::int64_t> expires = found.image->number(expired_->attribute());
+        if (!expires || *expires > cutoff) continue;
+        WritePlan removal;
+        removal.may_move_in_indexes = true;
+        session.stage(key, found.image, removal);
+      }
+      // What could not be removed is found again by a later compaction.
+      session.commit();
+    }
+  }
+
   // ---- Changes ----
 
   // Precondition: the change log is locked.
@@ -656,66 +777,46 @@ class RocksDbEngine final : public Engine {
   }
 
   Capabilities capabilities_;
-  rocksdb::WriteOptions write_options_;
-  std::unique_ptr<rocksdb::DB> db_;
+  std::string directory_;
+  RocksDbOptions options_;
+  std::shared_ptr<ExpiredItems> expired_;
+  std::mutex reopening_;
+  // Shared by whoever uses the database; held alone to open it anew.
+  std::shared_mutex open_mutex_;
+  std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<rocksdb::DB> db_;  // null when it could not be opened anew
   std::uint64_t kept_changes_;
+  std::unique_ptr<Committer> committer_;
   std::size_t images_per_stripe_;
   std::array<Stripe, kStripes> stripes_;
   std::mutex tokens_mutex_;
   TokenMemory tokens_{kRememberedTokens};
   std::mutex changes_mutex_;
   std::uint64_t last_change_;
+  std::atomic<bool> failed_{false};
+  std::string reopening_trouble_;
+  std::thread sweeper_;
 };
-
-rocksdb::Options database_options() {
-  rocksdb::BlockBasedTableOptions table;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
-  table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes);
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  options.keep_log_file_num = 3;
-  return options;
-}
-
-Error open_error(const std::string& directory, const rocksdb::Status& status) {
-  std::string text = status.ToString();
-  if (status.IsIOError() && text.find("/LOCK") != std::string::npos) {
-    bool own = text.find("current process") != std::string::npos;
-    if (own || text.find("lock file") != std::string::npos) {
-      return Error(ErrorCode::kUnavailable, directory + (own ? " is in use by this process already"
-                                                             : " is in use by another process"));
-    }
-  }
-  ErrorCode code = status.IsCorruption() ? ErrorCode::kCorrupt : ErrorCode::kUnavailable;
-  return Error(code, directory + ": " + text);
-}
-
-Result<std::uint64_t> find_last_change(rocksdb::DB& db) {
-  std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(rocksdb::ReadOptions()));
-  at->SeekForPrev(change_record_key(~std::uint64_t{0}));
-  if (!at->status().ok()) return Error(ErrorCode::kUnavailable, at->status().ToString());
-  if (!at->Valid() || at->key()[0] != kChangePrefix) return std::uint64_t{0};
-  return change_position(at->key());
-}
 
 }  // namespace
 
 Result<std::shared_ptr<Engine>> open_rocksdb_engine(const std::string& directory,
                                                     const RocksDbOptions& options) {
-  if (Status status = prepare_directory(directory, options.create_if_missing); !status) {
-    return status.error();
-  }
-  rocksdb::DB* opened = nullptr;
-  rocksdb::Status status = rocksdb::DB::Open(database_options(), directory, &opened);
-  std::unique_ptr<rocksdb::DB> db(opened);
-  if (!status.ok()) return open_error(directory, status);
-  Result<std::uint64_t> last_change = find_last_change(*db);
+  std::shared_ptr<ExpiredItems> expired;
+  if (options.expiry) expired = std::make_shared<ExpiredItems>(*options.expiry);
+  Result<Database> opened = open_database(directory, options, expired);
+  if (!opened) return opened.error();
+  Result<std::uint64_t> last_change = find_last_change(*opened->db);
   if (!last_change) return last_change.error();
-  std::shared_ptr<Engine> engine =
-      std::make_shared<RocksDbEngine>(std::move(db), options, *last_change);
+  std::shared_ptr<Engine> engine = std::make_shared<RocksDbEngine>(
+      std::move(*opened), directory, options, std::move(expired), *last_change);
   return engine;
+}
+
+Status sweep_expired(Engine& engine) {
+  auto* own = dynamic_cast<RocksDbEngine*>(&engine);
+  assert(own != nullptr);
+  return own->sweep();
 }
 
 }  // namespace stint::store

@@ -640,6 +640,18 @@ class BadInput(StintTest):
 
 
 class Stores(StintTest):
+    def test_durability_is_named_or_refused(self):
+        self.stint("limits", "set", "--resource", "api", "rpm:60/min", "--durability", "machine")
+        machine = self.environment(STINT_DURABILITY="machine")
+        self.stint("acquire", "u", "api", "--consume", "rpm=1", env=machine)
+        left = self.stint("available", "u", "api", "--json", "--durability", "process")
+        self.assertEqual(left.limit("rpm")["remaining"], 59)
+        refused = self.stint("available", "u", "api", "--durability", "power", "--json", code=2)
+        self.assertEqual(refused.json["error"]["field"], "durability")
+        self.assertEqual(refused.json["error"]["value"], "power")
+        wrong = self.environment(STINT_DURABILITY="disk")
+        self.stint("available", "u", "api", code=2, env=wrong)
+
     def test_no_store_is_not_found(self):
         for command in (["acquire", "u", "api", "--consume", "rpm=1"], ["available", "u", "api"],
                         ["explain", "u", "api"], ["entity", "show", "u"], ["entity", "list"],

@@ -20,11 +20,13 @@ std::shared_ptr<store::Engine> make_memory(bool change_stream, store::IndexLayou
 }
 
 #ifdef STINT_TEST_ROCKSDB
-std::shared_ptr<store::Engine> make_rocksdb(bool change_stream, std::size_t cached_images) {
+std::shared_ptr<store::Engine> make_rocksdb(bool change_stream, std::size_t cached_images,
+                                            bool synced = false) {
   auto directory = std::make_shared<TempDirectory>();
   store::RocksDbOptions options;
   options.change_stream = change_stream;
   options.cached_images = cached_images;
+  options.synced = synced;
   std::shared_ptr<store::Engine> engine =
       store::open_rocksdb_engine(directory->path(), options).value();
   store::Engine* raw = engine.get();
@@ -51,6 +53,8 @@ std::vector<EngineFactory> engine_factories() {
   factories.push_back({"rocksdb", [](bool stream) { return make_rocksdb(stream, 200'000); }});
   // So small a cache that nearly everything is read from the database.
   factories.push_back({"rocksdb_uncached", [](bool stream) { return make_rocksdb(stream, 1); }});
+  factories.push_back(
+      {"rocksdb_synced", [](bool stream) { return make_rocksdb(stream, 200'000, true); }});
 #endif
   return factories;
 }

@@ -1,0 +1,37 @@
+// Records of the database, by the first byte of their keys:
+//   t  an item under its table entry (key_codec.h), as `serialize` writes it
+//   1 to 4  an entry of an index, without a value
+//   c  a change under its position, eight bytes, highest first: length of the old image, old, new
+#ifndef STINT_STORE_ROCKSDB_RECORDS_H_
+#define STINT_STORE_ROCKSDB_RECORDS_H_
+
+#include <string>
+#include <string_view>
+
+#include "store/embedded/key_codec.h"
+#include "store/key.h"
+#include "store/request.h"
+
+namespace stint::store {
+
+inline constexpr char kChangePrefix = 'c';
+
+inline char prefix_of(Index index) {
+  return index == Index::kTable ? 't' : static_cast<char>('0' + static_cast<int>(index));
+}
+
+inline std::string record_key(Index index, std::string_view entry) {
+  std::string key;
+  key.reserve(1 + entry.size());
+  key += prefix_of(index);
+  key += entry;
+  return key;
+}
+
+inline std::string item_record_key(const Key& key) {
+  return record_key(Index::kTable, encode_table_entry(key.pk(), key.sk()));
+}
+
+}  // namespace stint::store
+
+#endif  // STINT_STORE_ROCKSDB_RECORDS_H_
