@@ -12,12 +12,15 @@
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
+#include "cli/generate/generate_command.h"
 #include "cli/instant.h"
 #include "cli/json_writer.h"
 #include "cli/manifest/manifest_command.h"
 #include "cli/render.h"
 #include "cli/replay/replay_command.h"
 #include "model/names.h"
+#include "schema/records.h"
+#include "stint/version.h"
 
 namespace stint::cli {
 namespace {
@@ -34,14 +37,17 @@ constexpr const char* kFooter =
     "  6   a stored item is corrupt\n"
     "  10  rejected, or refused by policy\n"
     "\n"
+    "Environment:\n"
+    "  STINT_STORE  read where --store is not given\n"
+    "  TZ           read where --tz is not given\n"
+    "  NO_COLOR     if set, no colours\n"
+    "\n"
     "Example:\n"
     "  stint limits set --resource api rpm:60/min session:10_000+5h\n"
     "  stint acquire user-1 api --consume rpm=1 session=1500\n"
     "  stint explain user-1 api\n"
     "\n"
-    "Ids that begin with \"-\" go after \"--\". STINT_STORE and TZ are read where --store and --tz "
-    "are\n"
-    "not given.";
+    "Ids that begin with \"-\" go after \"--\".";
 
 // Wraps descriptions, which the library's formatter does not.
 class HelpFormatter : public CLI::Formatter {
@@ -159,6 +165,15 @@ bool asks_for_json(const std::vector<std::string>& arguments) {
   return std::find(arguments.begin(), end, "--json") != end;
 }
 
+void print_version(std::ostream& out) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("version", version());
+  json.member("store_format", schema::kStoreFormatVersion);
+  json.end_object();
+  out << json.text() << '\n';
+}
+
 }  // namespace
 
 int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
@@ -173,7 +188,8 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
       "this resource now, and if not, when?",
       "stint");
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", "stint " STINT_VERSION);
+  app.set_version_flag("--version", fmt::format("stint {}", version()),
+                       "Print the version and exit");
   add_text_option(app, "--store", globals.store_name, "DIR",
                   "Where everything is kept: a directory, or memory: for a store that is gone when "
                   "the command ends")
@@ -197,6 +213,8 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_limits_command(app, globals);
   add_manifest_command(app, globals);
   add_replay_command(app, globals);
+  add_completion_command(app, globals);
+  add_help_man_command(app, globals);
 
   std::vector<std::string> normalised = normalise(arguments);
   std::reverse(normalised.begin(), normalised.end());  // as the parser wants them
@@ -205,6 +223,10 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   } catch (const CLI::CallForHelp& request) {
     return app.exit(request, out, err) == 0 ? kExitOk : kExitUsage;
   } catch (const CLI::CallForVersion& request) {
+    if (asks_for_json(arguments)) {
+      print_version(out);
+      return kExitOk;
+    }
     return app.exit(request, out, err) == 0 ? kExitOk : kExitUsage;
   } catch (const CLI::ParseError& error) {
     std::string reason = describe_problem(app, error);

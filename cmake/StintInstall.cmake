@@ -1,47 +1,101 @@
-# The CMake package `stint` with the components core and rocksdb.
+# What is installed: the CMake package `stint` with the components core and rocksdb, pkg-config files,
+# headers, the program with its man pages and completions.
+#
+# Install components, which the Debian packages are made of: `core` and `rocksdb` hold what programs
+# need to run (with static libraries: nothing), `core_dev` and `rocksdb_dev` what building needs, `cli`
+# the program.
 
 include(CMakePackageConfigHelpers)
 
 set(stint_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stint")
+set(stint_pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+# From the folder of the pkg-config files to the prefix, so that an installed tree can be moved.
+file(RELATIVE_PATH stint_pkgconfig_to_prefix
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" stint_pkgconfig_to_prefix "${stint_pkgconfig_to_prefix}")
 
-function(stint_install_library target component)
-  install(TARGETS ${target} EXPORT stint_${component}
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component}
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component}
+# stint_install_component(name file DESCRIPTION text [ON package...] [LIBS flag...]
+# [REQUIRES package...]): the library, its exported target and its pkg-config file. ON are pkg-config
+# packages that every user needs too; LIBS and REQUIRES, flags and packages, only those of an archive.
+function(stint_install_component name file)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "DESCRIPTION" "ON;LIBS;REQUIRES")
+  set(target stint_${name})
+  if(BUILD_SHARED_LIBS)
+    set(target stint_${name}_shared)
+  endif()
+  install(TARGETS ${target} EXPORT stint_${name}
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${name}_dev
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+      COMPONENT ${name} NAMELINK_COMPONENT ${name}_dev
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(EXPORT stint_${component}
-    FILE stint-${component}-targets.cmake
+  install(EXPORT stint_${name}
+    FILE stint-${name}-targets.cmake
     NAMESPACE stint::
     DESTINATION "${stint_package_dir}"
-    COMPONENT ${component})
+    COMPONENT ${name}_dev)
+
+  set(libs "-l${file}")
+  set(requires ${arg_ON})
+  if(NOT BUILD_SHARED_LIBS)
+    # There is no other way to link this tree: nobody should have to know to ask with --static.
+    list(APPEND libs ${arg_LIBS})
+    list(APPEND requires ${arg_REQUIRES})
+  endif()
+  list(JOIN libs " " libs)
+  list(JOIN requires ", " requires)
+  string(REPLACE "_" "-" package "${file}")
+  set(description "${arg_DESCRIPTION}")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/stint.pc.in"
+    "${PROJECT_BINARY_DIR}/${package}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${package}.pc"
+    DESTINATION "${stint_pkgconfig_dir}" COMPONENT ${name}_dev)
 endfunction()
 
-stint_install_library(stint_core core)
+stint_install_component(core stint
+  DESCRIPTION "Rate limits and quotas: limits, decisions, a store in memory"
+  LIBS -ldate-tz -pthread)
 if(STINT_BUILD_ROCKSDB)
-  stint_install_library(stint_rocksdb rocksdb)
+  stint_install_component(rocksdb stint_rocksdb
+    DESCRIPTION "The durable embedded store of stint"
+    ON "stint = ${PROJECT_VERSION}"
+    REQUIRES rocksdb)
 endif()
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/stint"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  COMPONENT core
+  COMPONENT core_dev
   FILES_MATCHING PATTERN "*.h")
 
+if(BUILD_SHARED_LIBS)
+  set(stint_is_shared TRUE)
+else()
+  set(stint_is_shared FALSE)
+endif()
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/stint-config.cmake.in"
   "${PROJECT_BINARY_DIR}/stint-config.cmake"
   INSTALL_DESTINATION "${stint_package_dir}"
-  NO_SET_AND_CHECK_MACRO)
+  NO_SET_AND_CHECK_MACRO
+  NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 # Before 1.0 a minor version may change the interface.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(stint_compatibility SameMinorVersion)
+else()
+  set(stint_compatibility SameMajorVersion)
+endif()
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/stint-config-version.cmake"
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY ${stint_compatibility})
 install(FILES
   "${PROJECT_BINARY_DIR}/stint-config.cmake"
   "${PROJECT_BINARY_DIR}/stint-config-version.cmake"
   DESTINATION "${stint_package_dir}"
-  COMPONENT core)
+  COMPONENT core_dev)
 
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
-  DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-  COMPONENT core)
+# Debian packages have a file of their own for it.
+if(NOT STINT_PACKAGE)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    COMPONENT core_dev)
+endif()
 
 if(TARGET stint)
   install(TARGETS stint RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)

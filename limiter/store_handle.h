@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/component.h"
 #include "limiter/driver.h"
 #include "schema/records.h"
 #include "stint/result.h"
@@ -25,7 +26,8 @@ class StoreHandle {
 namespace limiter {
 
 /// Reads or writes the store's record through the engine.
-Result<Store> open_store(std::shared_ptr<store::Engine> engine, const StoreOptions& options);
+STINT_COMPONENT Result<Store> open_store(std::shared_ptr<store::Engine> engine,
+                                         const StoreOptions& options);
 
 }  // namespace limiter
 }  // namespace stint

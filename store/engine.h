@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/component.h"
 #include "stint/result.h"
 #include "store/request.h"
 
@@ -42,7 +43,7 @@ struct ChangeRecord {
 };
 
 /// A table of items with four secondary indexes. All members are thread-safe.
-class Engine {
+class STINT_COMPONENT Engine {
  public:
   virtual ~Engine() = default;
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/component.h"
 #include "stint/result.h"
 #include "store/attribute.h"
 #include "store/key.h"
@@ -21,7 +22,7 @@ namespace stint::store {
 class Image;
 
 /// Shared ownership of an image by an intrusive atomic count: copying costs one increment.
-class ImagePtr {
+class STINT_COMPONENT ImagePtr {
  public:
   ImagePtr() = default;
   ImagePtr(const ImagePtr& other) noexcept;
@@ -160,8 +161,8 @@ class ImageBuilder {
 
 /// A self-contained form of an image for disk: attribute names spelled out, versioned by its first
 /// byte. `deserialize` answers `kCorrupt` for anything that `serialize` cannot have written.
-std::string serialize(const Image& image);
-Result<ImagePtr> deserialize(std::string_view bytes);
+STINT_COMPONENT std::string serialize(const Image& image);
+STINT_COMPONENT Result<ImagePtr> deserialize(std::string_view bytes);
 
 /// DynamoDB's JSON form of an item, {"name": {"N": "1"}, ...}; both ways without loss. Bytes from
 /// 0x80 are passed through as they are, so that a text which is not UTF-8 survives too.

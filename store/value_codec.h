@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/component.h"
 #include "store/value.h"
 
 namespace stint::store {
@@ -16,7 +17,7 @@ inline constexpr int kMaxValueDepth = 32;
 
 /// Takes bytes off the front of a text and never reads past its end. Once anything is missing or
 /// malformed, `failed()` stays true and everything read is zero or empty.
-class ByteReader {
+class STINT_COMPONENT ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
@@ -42,22 +43,22 @@ class ByteReader {
   bool failed_ = false;
 };
 
-void append_varint(std::string& out, std::uint64_t value);
-void append_signed_varint(std::string& out, std::int64_t value);
-void append_text(std::string& out, std::string_view text);
+STINT_COMPONENT void append_varint(std::string& out, std::uint64_t value);
+STINT_COMPONENT void append_signed_varint(std::string& out, std::int64_t value);
+STINT_COMPONENT void append_text(std::string& out, std::string_view text);
 
 /// Appends a value without its type. Precondition: nested at most `kMaxValueDepth` deep.
-void append_payload(std::string& out, const Value& value);
+STINT_COMPONENT void append_payload(std::string& out, const Value& value);
 
 /// Reads past one payload and answers the value's size by DynamoDB's rules; the reader fails for
 /// anything that `append_payload` cannot have written.
-std::int64_t skim_payload(ByteReader& reader, ValueType type, int depth = 0);
+STINT_COMPONENT std::int64_t skim_payload(ByteReader& reader, ValueType type, int depth = 0);
 
 /// Precondition: the payload passes `skim_payload`.
-Value read_payload(ByteReader& reader, ValueType type);
+STINT_COMPONENT Value read_payload(ByteReader& reader, ValueType type);
 
 /// Whether `byte` names a type.
-bool is_value_type(std::uint8_t byte);
+STINT_COMPONENT bool is_value_type(std::uint8_t byte);
 
 }  // namespace stint::store
 

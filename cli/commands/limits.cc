@@ -241,8 +241,9 @@ void add_limits_command(CLI::App& app, Globals& globals) {
   set->add_option("--soft", set_arguments->soft, "Count this limit, but never refuse; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  add_text_option(*set, "--on-unavailable", set_arguments->on_unavailable, "WHAT",
-                  "Where the store fails: block or allow; with --system; removed if not given");
+  add_text_option(
+      *set, "--on-unavailable", set_arguments->on_unavailable, "block|allow",
+      "What becomes of requests where the store fails; with --system; removed if not given");
   set->add_flag("--dry-run", set_arguments->dry_run, "Show what would change, change nothing");
   set->callback([set_arguments, &globals] {
     globals.action = [set_arguments, &globals] { return run_set(*set_arguments, globals); };

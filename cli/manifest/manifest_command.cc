@@ -149,12 +149,15 @@ void add_manifest_command(CLI::App& app, Globals& globals) {
   CLI::App* check =
       add_subcommand(*manifest, "check", "Check a manifest and say in words what it configures",
                      "stint manifest check policy.yaml --reset-rule compatible");
-  check->add_option("FILE", arguments->file, "The manifest, a YAML file")->required();
+  check->add_option("FILE", arguments->file, "The manifest, a YAML file")
+      ->type_name("FILE")
+      ->required();
   check
-      ->add_option("--reset-rule", arguments->reset_rule,
-                   "How resets are read where local time skips or repeats them: local_day, or "
-                   "compatible, which warns of the dates that it drops or repeats")
-      ->type_name("RULE")
+      ->add_option(
+          "--reset-rule", arguments->reset_rule,
+          "How resets are read where local time skips or repeats them; compatible warns of "
+          "the dates that it drops or repeats")
+      ->type_name("local_day|compatible")
       ->capture_default_str();
   check->callback([arguments, &globals] {
     globals.action = [arguments, &globals] { return run_check(*arguments, globals); };

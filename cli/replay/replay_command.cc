@@ -189,6 +189,7 @@ void add_replay_command(CLI::App& app, Globals& globals) {
       app, "replay", "Run recorded traffic through a policy, at its recorded times",
       "stint replay --manifest policy.yaml --consume requests=1 --consume tokens=in+out calls.csv");
   command->add_option("INPUT", arguments->input, "Recorded traffic; - is standard input")
+      ->type_name("FILE")
       ->required();
   command->add_option("--manifest", arguments->manifest, "The policy (see `stint manifest`)")
       ->type_name("FILE")
@@ -197,7 +198,7 @@ void add_replay_command(CLI::App& app, Globals& globals) {
       ->add_option("--format", arguments->format,
                    "csv with a header, jsonl (one object a line), or combined (a web server's "
                    "log, with the fields client, path, status, bytes)")
-      ->type_name("FORMAT")
+      ->type_name("csv|jsonl|combined")
       ->capture_default_str();
   command
       ->add_option("--time", arguments->time,
@@ -224,10 +225,11 @@ void add_replay_command(CLI::App& app, Globals& globals) {
                    "Write one JSON line per decision to this file")
       ->type_name("FILE");
   command
-      ->add_option("--reset-rule", arguments->reset_rule,
-                   "How resets are read where local time skips or repeats them: local_day or "
-                   "compatible. Default: as the store says; local_day in memory")
-      ->type_name("RULE");
+      ->add_option(
+          "--reset-rule", arguments->reset_rule,
+          "How resets are read where local time skips or repeats them. Default: as the store "
+          "says; local_day in memory")
+      ->type_name("local_day|compatible");
   command->add_flag("--force", arguments->force, "Replay into a --store that is not empty");
   const CLI::Option* store = app.get_option("--store");
   command->callback([arguments, &globals, store] {

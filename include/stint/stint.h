@@ -13,5 +13,6 @@
 #include "stint/result.h"
 #include "stint/store.h"
 #include "stint/time.h"
+#include "stint/version.h"
 
 #endif  // STINT_STINT_H_

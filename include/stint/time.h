@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "stint/export.h"
+
 namespace stint {
 
 using Millis = std::chrono::milliseconds;
@@ -11,7 +13,7 @@ using Millis = std::chrono::milliseconds;
 using TimePoint = std::chrono::sys_time<std::chrono::milliseconds>;
 
 /// Where a limiter reads the time, once per attempt of a call. Implementations must be thread-safe.
-class Clock {
+class STINT_EXPORT Clock {
  public:
   virtual ~Clock() = default;
   /// The current instant. May step back; stint never lets that restore an allowance.

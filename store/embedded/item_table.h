@@ -8,13 +8,14 @@
 #include <memory>
 #include <string_view>
 
+#include "base/component.h"
 #include "store/image.h"
 
 namespace stint::store {
 
 /// Open addressing with linear probing; a slot holds the key's hash beside the image, so that only
 /// the wanted image is touched. Locked by its owner, except for `prefetch`.
-class ItemTable {
+class STINT_COMPONENT ItemTable {
  public:
   ItemTable();
   ~ItemTable();

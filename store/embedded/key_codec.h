@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/component.h"
 #include "store/apply.h"
 #include "store/request.h"
 
@@ -21,27 +22,27 @@ struct EntryKey {
 
 /// The entry of an item, or nothing where it stands in no such index. Entries of one partition sort
 /// by sort key, then by the item's key, for any bytes.
-std::optional<std::string> encode_entry(const Image& item, Index index);
+STINT_COMPONENT std::optional<std::string> encode_entry(const Image& item, Index index);
 
 /// The entry in the table itself.
-std::string encode_table_entry(std::string_view pk, std::string_view sk);
+STINT_COMPONENT std::string encode_table_entry(std::string_view pk, std::string_view sk);
 
 /// What all entries of a partition whose sort key begins with `sort_prefix` begin with.
-std::string encode_prefix(std::string_view partition, std::string_view sort_prefix);
+STINT_COMPONENT std::string encode_prefix(std::string_view partition, std::string_view sort_prefix);
 
 /// Nothing when `encode_entry` cannot have written it.
-std::optional<EntryKey> decode_entry(std::string_view entry, Index index);
+STINT_COMPONENT std::optional<EntryKey> decode_entry(std::string_view entry, Index index);
 
 /// An entry as the printable `next` of a query.
-std::string position_text(std::string_view entry);
+STINT_COMPONENT std::string position_text(std::string_view entry);
 
 /// The entry after which a query goes on. Precondition: it has a start. Nothing when the start is
 /// not a position of this very query.
-std::optional<std::string> parse_query_start(const QueryRequest& request);
+STINT_COMPONENT std::optional<std::string> parse_query_start(const QueryRequest& request);
 inline constexpr const char* kForeignPosition = "start is not a position of this query";
 
 /// The key attributes that an entry holds, as `project` would answer them for an index.
-ImagePtr entry_image(const EntryKey& entry, Index index);
+STINT_COMPONENT ImagePtr entry_image(const EntryKey& entry, Index index);
 
 }  // namespace stint::store
 

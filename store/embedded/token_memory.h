@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/component.h"
 #include "store/request.h"
 
 namespace stint::store {
@@ -19,14 +20,14 @@ struct Fingerprint {
   std::uint64_t low = 0;
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
-Fingerprint fingerprint(const TransactRequest& request);
+STINT_COMPONENT Fingerprint fingerprint(const TransactRequest& request);
 
 /// How many tokens an engine remembers: far more than can wait for a reply at one time.
 inline constexpr std::size_t kRememberedTokens = 100'000;
 
 /// Remembers the last `capacity` tokens. A token is only of use to the process that sent it, so an
 /// engine that serves one process keeps them in memory. Locked by its owner.
-class TokenMemory {
+class STINT_COMPONENT TokenMemory {
  public:
   explicit TokenMemory(std::size_t capacity) : capacity_(capacity) {}
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "base/component.h"
 #include "store/engine.h"
 #include "store/request.h"
 
@@ -23,16 +24,17 @@ struct WritePlan {
 
 /// Each evaluates the condition on `before` (empty: no such item) and computes the rest. Request
 /// and keys have been validated.
-WritePlan plan_put(const PutRequest& request, const ImagePtr& before, IndexLayout layout,
-                   bool transactional);
-WritePlan plan_update(const UpdateRequest& request, const ImagePtr& before, IndexLayout layout,
-                      bool transactional);
-WritePlan plan_delete(const DeleteRequest& request, const ImagePtr& before, IndexLayout layout,
-                      bool transactional);
+STINT_COMPONENT WritePlan plan_put(const PutRequest& request, const ImagePtr& before,
+                                   IndexLayout layout, bool transactional);
+STINT_COMPONENT WritePlan plan_update(const UpdateRequest& request, const ImagePtr& before,
+                                      IndexLayout layout, bool transactional);
+STINT_COMPONENT WritePlan plan_delete(const DeleteRequest& request, const ImagePtr& before,
+                                      IndexLayout layout, bool transactional);
 /// A check leaves the item as it is and costs what a write of it would (rules 3.10).
-WritePlan plan_check(const CheckRequest& request, const ImagePtr& before);
+STINT_COMPONENT WritePlan plan_check(const CheckRequest& request, const ImagePtr& before);
 /// Any of them, as part of a transaction.
-WritePlan plan_transact_item(const TransactItem& item, const ImagePtr& before, IndexLayout layout);
+STINT_COMPONENT WritePlan plan_transact_item(const TransactItem& item, const ImagePtr& before,
+                                             IndexLayout layout);
 
 /// Whether the item can be changed by the transaction.
 inline bool is_check(const TransactItem& item) {
@@ -41,14 +43,15 @@ inline bool is_check(const TransactItem& item) {
 
 /// Fills the reply of a transaction from its plans when any of them failed: reasons, old images,
 /// the outcome of the first that failed, and the cost of having tried. Answers whether any failed.
-bool reply_if_cancelled(std::span<const TransactItem> items, std::span<const WritePlan> plans,
-                        std::span<const ImagePtr> before, TransactReply& reply);
+STINT_COMPONENT bool reply_if_cancelled(std::span<const TransactItem> items,
+                                        std::span<const WritePlan> plans,
+                                        std::span<const ImagePtr> before, TransactReply& reply);
 
 /// The reply to a repetition of an applied transaction: read units of the items, nothing more.
-void reply_to_repetition(std::span<const ImagePtr> current, TransactReply& reply);
+STINT_COMPONENT void reply_to_repetition(std::span<const ImagePtr> current, TransactReply& reply);
 
 /// The key of any item of a transaction.
-Key transact_key(const TransactItem& item);
+STINT_COMPONENT Key transact_key(const TransactItem& item);
 
 /// The message of a false condition. Short enough to need no allocation: it is part of every
 /// rejection.

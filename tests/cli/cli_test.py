@@ -727,7 +727,8 @@ class Help(StintTest):
     COMMANDS = [["acquire"], ["available"], ["explain"], ["entity"], ["entity", "create"],
                 ["entity", "show"], ["entity", "list"], ["entity", "children"],
                 ["entity", "delete"], ["limits"], ["limits", "set"], ["limits", "get"],
-                ["limits", "delete"], ["manifest"], ["manifest", "check"], ["replay"]]
+                ["limits", "delete"], ["manifest"], ["manifest", "check"], ["replay"],
+                ["completion"]]
 
     def test_every_command_has_help_with_an_example(self):
         for command in self.COMMANDS:
