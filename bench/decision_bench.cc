@@ -1,119 +1,134 @@
-// How long one decision takes: acquire of two limits (a session quota and a rate) with everything
-// cached, on each engine, and a local rejection.
+// How long one decision takes, and what else a limiter is asked: the cases of bench/cases.cc, as
+// rates and, under ".../latency", as the time of single steps.
 //
 //     cmake --preset bench && cmake --build --preset bench
-//     build/bench/bin/decision_bench --benchmark_repetitions=5
+//     build/bench/bin/decision_bench --benchmark_filter=memory/decision --benchmark_repetitions=5
 //
-// Entities are visited in a fixed pseudo-random order, so that at 100,000 of them the caches of the
-// processor do not help. The clock is virtual and moves 1 ms a decision; reading the system clock
-// adds its own cost.
+// A scenario is made once and serves all repetitions, unless its steps are limited. Rates come from
+// a loop without any other clock than the limiter's; latencies from another one that reads the
+// time-stamp counter around every step. Their counters are nanoseconds: median_ns, p99_ns, p999_ns,
+// and clock_ns, what the readings themselves add to each. `requests` counts what one step asks of
+// the store.
+//
+// Cases of several callers, or of a store on disk, are timed by the wall, in chunks that all
+// callers begin together and end together: an iteration is one chunk of each caller. So the rate is
+// that of all of them, and does not grow when some are served before others.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
-#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "stint/stint.h"
+#include "bench/bench_main.h"
+#include "bench/cases.h"
+#include "bench/latency.h"
+#include "bench/turn.h"
 
+namespace stint::bench {
 namespace {
 
-using namespace std::chrono_literals;
-
-class SteppingClock final : public stint::Clock {
- public:
-  stint::TimePoint now() override { return now_ += 1ms; }
-
- private:
-  stint::TimePoint now_{stint::Millis(1'800'000'000'000)};
-};
-
-constexpr const char* kResource = "api";
-
-std::vector<stint::AcquireRequest> requests(std::int64_t entities) {
-  std::vector<stint::AcquireRequest> all;
-  for (std::int64_t i = 0; i < entities; ++i) {
-    stint::AcquireRequest request;
-    request.entity = "entity-" + std::to_string(i);
-    request.resource = kResource;
-    request.consume = {{"session", 1}, {"rpm", 1}};
-    all.push_back(std::move(request));
-  }
-  return all;
+std::int64_t chunk_of(const Case& wanted) {
+  constexpr std::int64_t kChunk = 1000;
+  if (!wanted.waits) return 1;
+  return wanted.steps > 0 ? std::min(wanted.steps, kChunk) : kChunk;
 }
 
-/// Visits 0 .. count-1 in an order without locality: a full-cycle linear congruence.
-class Order {
+/// The scenario in use. It goes before `main` ends: engines do not outlive the statics of their
+/// libraries.
+class Stage {
  public:
-  explicit Order(std::size_t count) : count_(count) {}
-  std::size_t next() {
-    do {
-      at_ = (at_ * 1664525 + 1013904223) & 0xffffff;
-    } while (at_ >= count_ * (0x1000000 / count_));
-    return at_ % count_;
+  /// The scenario of a case; the one before goes. All callers of a case get the same.
+  Scenario& play(const Case& wanted) {
+    std::lock_guard lock(mutex_);
+    if (present_ != &wanted || wanted.steps > 0) {
+      scenario_.reset();
+      present_ = &wanted;
+      scenario_ = wanted.make();
+      turn_.emplace(wanted.callers);
+    }
+    return *scenario_;
   }
+  /// Where the callers of the case wait for each other.
+  Turn& turn() { return *turn_; }
 
  private:
-  std::size_t count_;
-  std::size_t at_ = 1;
+  std::mutex mutex_;
+  const Case* present_ = nullptr;
+  std::unique_ptr<Scenario> scenario_;
+  std::optional<Turn> turn_;
 };
 
-void decide(benchmark::State& state, stint::Store store, std::int64_t session_tokens) {
-  SteppingClock clock;
-  stint::LimiterOptions options;
-  options.clock = &clock;
-  options.seed = 1;
-  options.max_views = 400'000;
-  stint::Limiter limiter(std::move(store), options);
-  limiter
-      .set_limits(stint::Scope::resource(kResource),
-                  {stint::Limit::session("session", session_tokens, 24h * 365),
-                   stint::Limit::per_second("rpm", 1'000'000)})
-      .value();
-  std::vector<stint::AcquireRequest> all = requests(state.range(0));
-  for (const auto& request : all) limiter.acquire(request).value();
-  Order order(all.size());
-  std::int64_t admitted = 0;
+/// Calls `step` as often as the benchmark wants it. Returns how often that was.
+template <typename Step>
+std::int64_t repeat(benchmark::State& state, Stage& stage, const Case& wanted, const Step& step) {
+  if (!wanted.waits) {
+    for (auto _ : state) step();
+    return state.iterations();
+  }
+  const std::int64_t chunk = chunk_of(wanted);
   for (auto _ : state) {
-    admitted += static_cast<bool>(limiter.acquire(all[order.next()]).value()) ? 1 : 0;
+    const auto start = stage.turn().wait();
+    for (std::int64_t i = 0; i < chunk; ++i) step();
+    const std::chrono::duration<double> spent = stage.turn().wait() - start;
+    state.SetIterationTime(spent.count());
   }
-  state.SetItemsProcessed(state.iterations());
-  state.counters["admitted"] =
-      static_cast<double>(admitted) / static_cast<double>(state.iterations());
+  return state.iterations() * chunk;
 }
 
-void memory_decision(benchmark::State& state) {
-  decide(state, stint::open_memory().value(), 1'000'000'000'000);
+void measure_rate(benchmark::State& state, Stage& stage, const Case& wanted) {
+  Scenario& scenario = stage.play(wanted);
+  const int caller = state.thread_index();
+  const std::uint64_t before = scenario.stats().requests;
+  const std::int64_t steps = repeat(state, stage, wanted, [&] { scenario.step(caller); });
+  state.SetItemsProcessed(steps);
+  if (wanted.callers > 1) return;
+  state.counters["requests"] =
+      static_cast<double>(scenario.stats().requests - before) / static_cast<double>(steps);
 }
-BENCHMARK(memory_decision)->Arg(100)->Arg(100'000);
 
-/// Every request after the first of an entity is refused from what is remembered.
-void memory_local_rejection(benchmark::State& state) {
-  decide(state, stint::open_memory().value(), 1);
+void measure_latency(benchmark::State& state, Stage& stage, const Case& wanted) {
+  Scenario& scenario = stage.play(wanted);
+  const int caller = state.thread_index();
+  Samples samples(static_cast<std::size_t>(state.max_iterations * chunk_of(wanted)));
+  repeat(state, stage, wanted, [&] {
+    const std::uint64_t begin = Ticks::before();
+    scenario.step(caller);
+    samples.add(Ticks::after() - begin);
+  });
+  samples.finish();
+  auto show = [&](const char* name, double nanoseconds) {
+    state.counters[name] = benchmark::Counter(nanoseconds, benchmark::Counter::kAvgThreads);
+  };
+  show("median_ns", samples.quantile(0.5));
+  show("p99_ns", samples.quantile(0.99));
+  show("p999_ns", samples.quantile(0.999));
+  show("clock_ns", samples.overhead());
 }
-BENCHMARK(memory_local_rejection)->Arg(100);
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "stint-bench-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
+void register_one(Stage& stage, const Case& wanted, const std::string& name,
+                  void (*measure)(benchmark::State&, Stage&, const Case&)) {
+  auto* made = benchmark::RegisterBenchmark(
+      name.c_str(),
+      [&stage, &wanted, measure](benchmark::State& state) { measure(state, stage, wanted); });
+  if (wanted.steps > 0) made->Iterations(wanted.steps / chunk_of(wanted));
+  if (wanted.waits) made->Threads(wanted.callers)->UseManualTime();
+}
+
+void register_cases(Stage& stage) {
+  for (const Case& one : all_cases()) {
+    register_one(stage, one, one.name, measure_rate);
+    if (one.latency) register_one(stage, one, one.name + "/latency", measure_latency);
   }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-void rocksdb_decision(benchmark::State& state) {
-  TemporaryDirectory directory;
-  decide(state, stint::open_embedded(directory.path()).value(), 1'000'000'000'000);
 }
-BENCHMARK(rocksdb_decision)->Arg(100)->Arg(100'000);
 
 }  // namespace
+}  // namespace stint::bench
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  stint::bench::Stage stage;
+  stint::bench::register_cases(stage);
+  return stint::bench::run_benchmarks(argc, argv);
+}

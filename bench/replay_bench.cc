@@ -1,83 +1,130 @@
 // How many recorded requests a second a replay decides: CSV lines read, mapped and decided by two
-// limits in memory, in order of time.
+// limits in memory, in order of time, without a file of decisions. All are admitted.
 //
 //     cmake --preset bench && cmake --build --preset bench
 //     build/bench/bin/replay_bench --benchmark_repetitions=5
 //
-// Each iteration replays one file of 500,000 records; the argument is the number of entities, each
-// of which the replay has to create first.
+// The argument is the number of entities. An iteration replays two files with one limiter: one
+// record of every entity, which creates its bucket (`first_per_s`), then a million records of
+// random entities (`warm_per_s`). `whole_per_s` is the rate of both together, as of one file.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
+#include <vector>
 
+#include "bench/bench_main.h"
+#include "bench/world.h"
 #include "cli/replay/byte_source.h"
 #include "cli/replay/replay.h"
 #include "cli/replay/request_reader.h"
 #include "stint/stint.h"
 
+namespace stint::bench {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t kRecords = 500'000;
+constexpr TimePoint kStart{Millis(1'800'000'000'000)};
+constexpr std::size_t kWarmRecords = 1'000'000;
+constexpr std::size_t kMostTokens = 1000;
 
-/// A file of its own that goes with it.
+/// One record a millisecond from `start`.
 class TrafficFile {
  public:
-  explicit TrafficFile(std::int64_t entities) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "stint-bench-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    std::ofstream out(path());
-    out << "time,entity,resource,tokens\n";
-    std::uint64_t state = 1;
-    for (std::int64_t i = 0; i < kRecords; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      std::uint64_t drawn = state >> 33;
-      out << 1'800'000'000'000 + i << ",entity-" << drawn % static_cast<std::uint64_t>(entities)
-          << ",api," << drawn % 1000 << '\n';
-    }
+  TrafficFile(const std::string& path, TimePoint start) : out_(path), time_(start) {
+    out_ << "time,entity,resource,tokens\n";
   }
-  ~TrafficFile() { std::filesystem::remove_all(directory_); }
-  TrafficFile(const TrafficFile&) = delete;
-  TrafficFile& operator=(const TrafficFile&) = delete;
-  std::string path() const { return directory_ + "/traffic.csv"; }
+  void add(std::size_t entity, std::size_t tokens) {
+    out_ << time_.time_since_epoch().count() << ",entity-" << entity << ",api," << tokens << '\n';
+    time_ += 1ms;
+  }
+  TimePoint finish() {
+    require(static_cast<bool>(out_.flush()), "a traffic file cannot be written");
+    return time_;
+  }
 
  private:
-  std::string directory_;
+  std::ofstream out_;
+  TimePoint time_;
 };
 
-void replay_csv(benchmark::State& state) {
-  TrafficFile file(state.range(0));
-  for (auto _ : state) {
-    stint::cli::ReplayClock clock;
-    clock.set(stint::TimePoint(stint::Millis(1'800'000'000'000)));
-    stint::LimiterOptions options;
-    options.clock = &clock;
-    options.config_ttl = 24h * 365;
-    options.seed = 1;
-    stint::Limiter limiter(stint::open_memory().value(), options);
-    limiter
-        .set_limits(stint::Scope::resource("api"), {stint::Limit::session("session", 100'000, 5h),
-                                                    stint::Limit::per_minute("rpm", 600)})
-        .value();
-    std::unique_ptr<stint::cli::ByteSource> source = stint::cli::open_input(file.path()).value();
-    stint::cli::RequestRules rules;
-    rules.consume = {stint::cli::ConsumeRule::parse("session=tokens").value(),
-                     stint::cli::ConsumeRule::parse("rpm=1").value()};
-    auto reader = stint::cli::RequestReader::open(std::move(rules), *source).value();
-    stint::cli::ReplaySettings settings;
-    settings.sorted = true;
-    benchmark::DoNotOptimize(stint::cli::replay(limiter, clock, *reader, settings).value());
+struct Traffic {
+  explicit Traffic(std::size_t number)
+      : entities(number),
+        first(directory.path() + "/first.csv"),
+        warm(directory.path() + "/warm.csv") {
+    Order amounts(kMostTokens, 2);
+    TrafficFile first_file(first, kStart);
+    std::vector<std::size_t> each(entities);
+    std::iota(each.begin(), each.end(), std::size_t{0});
+    std::shuffle(each.begin(), each.end(), std::mt19937_64(1));
+    for (std::size_t entity : each) first_file.add(entity, amounts.next());
+    TrafficFile warm_file(warm, first_file.finish());
+    Order order(entities, 1);
+    for (std::size_t i = 0; i < warm_records; ++i) warm_file.add(order.next(), amounts.next());
+    warm_file.finish();
   }
-  state.SetItemsProcessed(state.iterations() * kRecords);
+
+  TemporaryDirectory directory;
+  std::size_t entities;
+  std::size_t warm_records = shrunk(kWarmRecords);
+  std::string first;
+  std::string warm;
+};
+
+/// Seconds that the replay of a file took.
+double replay_file(Limiter& limiter, cli::ReplayClock& clock, const std::string& path,
+                   std::size_t records) {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<cli::ByteSource> source = cli::open_input(path).value();
+  cli::RequestRules rules;
+  rules.consume = {cli::ConsumeRule::parse("session=tokens").value(),
+                   cli::ConsumeRule::parse("rpm=1").value()};
+  auto reader = cli::RequestReader::open(std::move(rules), *source).value();
+  cli::ReplaySettings settings;
+  settings.sorted = true;
+  const cli::ReplayReport report = cli::replay(limiter, clock, *reader, settings).value();
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  require(report.admitted == records, "a replayed request was not admitted");
+  return spent.count();
 }
-BENCHMARK(replay_csv)->Arg(1'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+
+void replay_csv(benchmark::State& state) {
+  const Traffic traffic(shrunk(static_cast<std::size_t>(state.range(0))));
+  double first = 0;
+  double warm = 0;
+  for (auto _ : state) {
+    cli::ReplayClock clock;
+    clock.set(kStart);
+    LimiterOptions options;
+    options.clock = &clock;
+    options.config_ttl = 24h * 365;  // as the command has it
+    options.seed = 1;
+    Limiter limiter(open_memory().value(), options);
+    limiter.set_limits(Scope::resource("api"), two_limits()).value();
+    const double created = replay_file(limiter, clock, traffic.first, traffic.entities);
+    const double decided = replay_file(limiter, clock, traffic.warm, traffic.warm_records);
+    first += created;
+    warm += decided;
+    state.SetIterationTime(created + decided);
+  }
+  const auto rounds = static_cast<double>(state.iterations());
+  const double first_records = static_cast<double>(traffic.entities) * rounds;
+  const double warm_records = static_cast<double>(traffic.warm_records) * rounds;
+  state.counters["first_per_s"] = first_records / first;
+  state.counters["warm_per_s"] = warm_records / warm;
+  state.counters["whole_per_s"] = (first_records + warm_records) / (first + warm);
+}
+BENCHMARK(replay_csv)->Arg(1'000)->Arg(100'000)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
+}  // namespace stint::bench
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) { return stint::bench::run_benchmarks(argc, argv); }
