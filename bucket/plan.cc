@@ -390,7 +390,7 @@ void plan_locked(const BucketState& state, std::span<const Worth> worths,
       worth = evaluate(limit, state.refilled_at, state.shard_count, plan.refilled_at);
     }
     const Demand* demand = find_demand(demands, i);
-    LimitWrite write;
+    LimitWrite& write = plan.limits.emplace_back();
     write.limit = i;
     if (limit.reserved) {
       bool full = plan.refilled_at - state.refilled_at >= kWriteCapacityRefill;
@@ -398,7 +398,6 @@ void plan_locked(const BucketState& state, std::span<const Worth> worths,
       std::int64_t charge = debits(demands) ? kWriteCost : 0;
       write.value = minus(full ? worth.ceiling : minus(worth.balance, limit.balance), charge);
       write.consumed = charge;
-      plan.limits.push_back(write);
       continue;
     }
     write.named = demand != nullptr;
@@ -419,7 +418,6 @@ void plan_locked(const BucketState& state, std::span<const Worth> worths,
       write_stamp(limit, worth, demand, *stamp.configured, state, now, plan.refilled_at, write,
                   plan.remainders[i]);
     }
-    plan.limits.push_back(write);
 
     if (std::optional<TimePoint> next = next_boundary(*after, plan.refilled_at)) ends_at(*next);
     if (after->kind == LimitKind::kSession) {

@@ -126,9 +126,10 @@ struct PlanOptions {
   bool assume_recent = false;
 };
 
-/// Makes `plan` the fast form. False, with `plan` of no meaning, where that may not be used: a debit
-/// of a drip longer than the tolerance after the last refill, a boundary passed, a window to open,
-/// a balance that only a refill makes sufficient. `worths` are those of `state` at `now`, in order.
+/// Makes `plan` the fast form. False, with `plan` of no meaning, where that may not be used: a
+/// debit of a drip longer than the tolerance after the last refill, a boundary passed, a window to
+/// open, a balance that only a refill makes sufficient. `worths` are those of `state` at `now`, in
+/// order.
 [[nodiscard]] bool plan_fast(const BucketState& state, std::span<const Worth> worths,
                              std::span<const Demand> demands, const PlanOptions& options,
                              TimePoint now, Plan& plan);

@@ -18,6 +18,7 @@
 #include "cli/manifest/manifest_command.h"
 #include "cli/render.h"
 #include "cli/replay/replay_command.h"
+#include "cli/store/store_command.h"
 #include "model/names.h"
 #include "schema/records.h"
 #include "stint/version.h"
@@ -35,7 +36,9 @@ constexpr const char* kFooter =
     "  4   store, entity or limits not found\n"
     "  5   exists already, or lost against other writers\n"
     "  6   a stored item is corrupt\n"
+    "  7   a check of the store found problems\n"
     "  10  rejected, or refused by policy\n"
+    "  130 interrupted by a signal\n"
     "\n"
     "Environment:\n"
     "  STINT_STORE  read where --store is not given\n"
@@ -213,6 +216,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_limits_command(app, globals);
   add_manifest_command(app, globals);
   add_replay_command(app, globals);
+  add_store_command(app, globals);
   add_completion_command(app, globals);
   add_help_man_command(app, globals);
 

@@ -1,6 +1,10 @@
 #include "limiter/caches.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/prefetch.h"
 
 namespace stint::limiter {
 namespace {
@@ -24,10 +28,10 @@ std::uint32_t ViewTable::find(const Shard& shard, std::uint64_t hash, std::strin
   for (; index != kNone; index = shard.entries[index].next) {
     const Entry& entry = shard.entries[index];
     // A view that was taken has taken its names along.
-    if (entry.hash == hash && entry.taken == 0 && entry.view.names->entity == entity &&
-        entry.view.names->resource == resource) {
-      break;
-    }
+    if (entry.hash != hash || entry.taken != 0) continue;
+    // Almost surely the one: what it refers to is fetched while the names are compared.
+    if (entry.view.image) entry.view.image->prefetch();
+    if (entry.view.names->entity == entity && entry.view.names->resource == resource) break;
   }
   return index;
 }
@@ -189,15 +193,38 @@ void ViewTable::clear() {
   }
 }
 
+// The way to what a decision needs leads over three loads, each of which may have to wait for
+// memory. So a hint takes the first step for its own pair and a further one for pairs hinted
+// before, whose earlier steps have arrived by now.
 void ViewTable::prefetch(std::string_view entity, std::string_view resource,
                          const store::Engine& engine) {
+  constexpr std::size_t kStep = 4;  // hints between two steps of a pair
+  thread_local std::array<std::uint64_t, 2 * kStep> hinted{};
+  thread_local std::size_t next = 0;
   std::uint64_t hash = ops::view_hash(entity, resource);
-  Shard& shard = shard_of(hash);
+  std::uint64_t earlier = hinted[(next + kStep) % hinted.size()];
+  std::uint64_t earliest = std::exchange(hinted[next], hash);
+  next = (next + 1) % hinted.size();
+  {
+    Shard& shard = shard_of(hash);
+    std::lock_guard lock(shard.mutex);
+    __builtin_prefetch(&shard.heads[hash & (shard.heads.size() - 1)]);
+  }
+  {
+    Shard& shard = shard_of(earlier);
+    std::lock_guard lock(shard.mutex);
+    std::uint32_t index = shard.heads[earlier & (shard.heads.size() - 1)];
+    if (index != kNone) prefetch_lines(&shard.entries[index], sizeof(Entry));
+  }
+  Shard& shard = shard_of(earliest);
   std::lock_guard lock(shard.mutex);
-  std::uint32_t index = shard.heads[hash & (shard.heads.size() - 1)];
+  std::uint32_t index = shard.heads[earliest & (shard.heads.size() - 1)];
   if (index == kNone) return;
   const Entry& entry = shard.entries[index];
-  if (entry.hash == hash) engine.prefetch(entry.key_hash);
+  if (entry.hash != earliest || entry.taken != 0) return;
+  engine.prefetch(entry.key_hash);
+  prefetch_lines(entry.view.names.get(), sizeof(ops::BucketNames));
+  if (entry.view.image) entry.view.image->prefetch();
 }
 
 std::optional<ops::Caches::CachedConfig> Caches::find_config(std::string_view resource) {

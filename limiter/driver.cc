@@ -37,6 +37,10 @@ template <>
 struct ReplyOf<store::QueryRequest> {
   using type = store::QueryReply;
 };
+template <>
+struct ReplyOf<store::ScanRequest> {
+  using type = store::ScanReply;
+};
 
 /// Answers calls that are not sent because the deadline has passed.
 void refuse(std::span<store::Call> calls) {
@@ -175,7 +179,7 @@ void drive(ops::Runner& runner, const DriverSetup& setup) {
           refuse(runner.calls());
           break;
         }
-        setup.store_asked = true;
+        if (setup.store_asked != nullptr) *setup.store_asked = true;
         execute(setup, runner.calls());
         break;
       }

@@ -60,15 +60,15 @@ struct DriverSetup {
   Clock& clock;
   BucketQueues& queues;
   RequestCounters& counters;
-  /// Null: nobody is told.
-  Observer* observer;
-  /// Whether the observer wants to know how long the store takes.
-  bool times_store;
   std::chrono::steady_clock::time_point deadline;
   /// While true, the deadline is not enforced: what was taken is being given back.
   const bool& past_deadline_allowed;
-  /// Set with the first request.
-  bool& store_asked;
+  /// Null: nobody is told.
+  Observer* observer = nullptr;
+  /// Whether the observer wants to know how long the store takes.
+  bool times_store = false;
+  /// If not null, set with the first request.
+  bool* store_asked = nullptr;
 };
 
 /// Answers what `runner` asks for until its operation is done.

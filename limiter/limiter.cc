@@ -130,7 +130,8 @@ class Limiter::Impl final : public internal::LeaseEnder {
                       caches_,
                       random,
                       options_.observer};
-      limiter::DriverSetup setup = driver_setup(deadline, cx.past_deadline_allowed, cx.store_asked);
+      limiter::DriverSetup setup = driver_setup(deadline, cx.past_deadline_allowed);
+      setup.store_asked = &cx.store_asked;
       auto result = limiter::run(make(cx), setup);
       if (!cx.bucket_vanished) return result;
       // Perhaps because its namespace was purged; then the name may stand for another by now.
@@ -209,17 +210,16 @@ class Limiter::Impl final : public internal::LeaseEnder {
   /// Callers of all limiters of one store in this process share its queues.
   limiter::BucketQueues& queues() { return store_.handle()->queues; }
 
-  limiter::DriverSetup driver_setup(Steady::time_point deadline, const bool& past_deadline_allowed,
-                                    bool& store_asked) {
+  limiter::DriverSetup driver_setup(Steady::time_point deadline,
+                                    const bool& past_deadline_allowed) {
     return {.engine = *store_.handle()->engine,
             .clock = *clock_,
             .queues = queues(),
             .counters = counters_,
-            .observer = options_.observer,
-            .times_store = times_store_,
             .deadline = deadline,
             .past_deadline_allowed = past_deadline_allowed,
-            .store_asked = store_asked};
+            .observer = options_.observer,
+            .times_store = times_store_};
   }
 
   /// The id of the namespace, which lives as long as this object.
@@ -229,8 +229,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
     std::lock_guard lock(resolving_);
     if (const std::string* known = known_name_space(at)) return known;
     bool no_exemption = false;
-    bool store_asked = false;
-    limiter::DriverSetup setup = driver_setup(deadline, no_exemption, store_asked);
+    limiter::DriverSetup setup = driver_setup(deadline, no_exemption);
     Result<std::string> id =
         limiter::run(ops::resolve_namespace(options_.name_space, random, clock_->now()), setup);
     if (!id) return id.error();

@@ -24,16 +24,9 @@ Result<Store> open_store(std::shared_ptr<store::Engine> engine, const StoreOptio
   BucketQueues queues;
   RequestCounters counters;
   bool no_exemption = false;
-  bool store_asked = false;
-  DriverSetup setup{.engine = *engine,
-                    .clock = clock,
-                    .queues = queues,
-                    .counters = counters,
-                    .observer = nullptr,
-                    .times_store = false,
-                    .deadline = std::chrono::steady_clock::now() + kOpenTimeout,
-                    .past_deadline_allowed = no_exemption,
-                    .store_asked = store_asked};
+  DriverSetup setup{
+      *engine,     clock, queues, counters, std::chrono::steady_clock::now() + kOpenTimeout,
+      no_exemption};
   Result<schema::StoreRecord> record = run(
       ops::open_store(fresh, options.reset_rule, options.create_if_missing, clock.now()), setup);
   if (!record) return record.error();

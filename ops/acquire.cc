@@ -226,12 +226,11 @@ class Acquire {
     const Consume& consume = request_->consume[index];
     const schema::ConfiguredLimit* configured = leg.config()->find(consume.limit);
     if (configured == nullptr) return false;
-    NamedLimit named;
+    NamedLimit& named = leg.named.emplace_back();
     named.request = index;
     named.configured = configured;
-    named.on_item = leg.exists() ? leg.view.layout->find(consume.limit) : -1;
+    named.on_item = leg.exists() ? leg.view.layout->find(consume.limit, index) : -1;
     named.amount = consume.amount.milli().count();
-    leg.named.push_back(std::move(named));
     return true;
   }
 
@@ -585,8 +584,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
         break;
       }
       if (reread) continue;
-      Acquired result =
-          child_short || parent_short ? job.rejected(now) : job.admitted(now, lease);
+      Acquired result = child_short || parent_short ? job.rejected(now) : job.admitted(now, lease);
       Status returned = co_await give_back_landed(cx, job.end());
       static_cast<void>(returned);
       co_return result;

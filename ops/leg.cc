@@ -363,7 +363,9 @@ void forget_image(Leg& leg) {
 
 Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
   const BucketNames& names = leg.names();
+  constexpr std::size_t kMostKeys = 6;  // the bucket, its owner, four levels of configuration
   std::vector<store::Key> keys;
+  keys.reserve(kMostKeys);
   std::vector<store::ImagePtr> images;
   // Positions in `keys`; -1: not asked for.
   int bucket_at = -1;
@@ -394,8 +396,11 @@ Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
     if (repeat > kBatchRepeats) {
       co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
     }
-    std::vector<store::Key> asked;
-    for (std::size_t i : open) asked.push_back(keys[i]);
+    std::vector<store::Key> some;
+    if (open.size() < keys.size()) {
+      for (std::size_t i : open) some.push_back(keys[i]);
+    }
+    std::span<const store::Key> asked = some.empty() ? keys : some;
     store::BatchGetRequest request(asked, reads.consistency);
     auto reply = co_await ask(request);
     if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
@@ -535,8 +540,8 @@ void status_after(const Leg& leg, const NamedLimit& named, TimePoint now, LimitS
   bool unopened = worth.transition == bucket::Transition::kOpen && taken == 0;
   if (leg.view.image && named.on_item >= 0 && !counted_only && !unopened) {
     // What the store holds now: others may have taken beside this write.
-    std::optional<std::int64_t> stored = leg.view.layout->stored_balance(
-        *leg.view.image, static_cast<std::size_t>(named.on_item));
+    std::optional<std::int64_t> stored =
+        leg.view.layout->stored_balance(*leg.view.image, static_cast<std::size_t>(named.on_item));
     std::int64_t pending = leg.plan.form == bucket::Form::kFast ? worth.added : 0;
     if (stored) status.remaining = MilliTokens(std::min(*stored + pending, worth.ceiling));
   }
@@ -654,12 +659,11 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   for (const NamedLimit& named : leg.named) {
     bool gates = named.gates && !named.soft;
     if (named.on_item >= 0) {
-      bucket::Demand demand;
+      bucket::Demand& demand = demands.emplace_back();
       demand.limit = static_cast<std::size_t>(named.on_item);
       demand.amount = named.amount;
       demand.gates = gates;
-      demand.pin = named.pin;
-      demands.push_back(std::move(demand));
+      if (named.pin) demand.pin = named.pin;
     }
   }
   for (const schema::ConfiguredLimit* configured : leg.missing) {

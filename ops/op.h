@@ -244,6 +244,9 @@ inline AskAwaiter<store::TransactReply> ask(const store::TransactRequest& reques
 inline AskAwaiter<store::QueryReply> ask(const store::QueryRequest& request) {
   return AskAwaiter<store::QueryReply>(&request);
 }
+inline AskAwaiter<store::ScanReply> ask(const store::ScanRequest& request) {
+  return AskAwaiter<store::ScanReply>(&request);
+}
 /// A temporary would not live until the reply.
 template <typename Request>
 void ask(const Request&& request) = delete;

@@ -9,6 +9,7 @@
 #include "model/compact.h"
 #include "model/names.h"
 #include "schema/keys.h"
+#include "schema/write_capacity.h"
 
 namespace stint::schema {
 namespace {
@@ -343,6 +344,14 @@ AttrId field_attr(std::string_view limit, Field field) {
   return store::intern(name);
 }
 
+FieldAttrs field_attrs(std::string_view limit) {
+  FieldAttrs attrs{};
+  for (int i = 0; i < kFieldCount; ++i) {
+    attrs[static_cast<std::size_t>(i)] = field_attr(limit, static_cast<Field>(i));
+  }
+  return attrs;
+}
+
 struct BucketLayout::Prepared {
   std::vector<std::uint32_t> words;
   std::shared_ptr<const store::UpdateProgram> program;
@@ -391,9 +400,7 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
     LimitLayout limit;
     limit.name = name;
     limit.reserved = name == model::kWriteCapacityLimit;
-    for (int i = 0; i < kFieldCount; ++i) {
-      limit.fields[static_cast<std::size_t>(i)] = field_attr(name, static_cast<Field>(i));
-    }
+    limit.fields = field_attrs(name);
     if (!limit.reserved) {
       ++visible;
       auto own = [&](Field field, std::string_view inherited) -> std::string_view {
@@ -535,9 +542,7 @@ Status BucketLayout::decode(const store::Image& item, bucket::BucketState& state
       case kValidUntil: state.valid_until = from_epoch_ms(value); break;
       case kShardCount: state.shard_count = value; break;
       case kExpiry: state.expires_at_s = value; break;
-      case kDisabled:
-        state.disabled = entry.type() == ValueType::kBool && value != 0;
-        break;
+      case kDisabled: state.disabled = entry.type() == ValueType::kBool && value != 0; break;
       case kBypass: state.bypass_until = stamp_deadline(entry); break;
       case kRemainders:
         if (entry.type() == ValueType::kString) remainders = item.text(entry);
@@ -618,6 +623,12 @@ bool names_owner(const store::Image& item) {
   return item.has(names().parent_generation) || item.has(names().parent_id);
 }
 
+bool is_split(const store::Image& item) {
+  if (item.number(names().shard_count).value_or(1) > 1) return true;
+  std::optional<BucketAddress> address = parse_bucket_key(item.pk());
+  return address && address->shard > 0;
+}
+
 bool stored_cascade(const store::Image& item) {
   static const store::PositionHint hint;
   const ImageEntry* entry = item.find(names().cascade, hint);
@@ -651,8 +662,7 @@ BucketOwner decode_owner(const store::Image& item) {
 
 std::optional<std::int64_t> BucketLayout::stored_balance(const store::Image& item,
                                                          std::size_t limit) const {
-  const ImageEntry* entry =
-      item.find(attr(limit, Field::kBalance), limits_[limit].balance_at);
+  const ImageEntry* entry = item.find(attr(limit, Field::kBalance), limits_[limit].balance_at);
   if (entry == nullptr || entry->type() != ValueType::kNumber) return std::nullopt;
   return entry->number;
 }
@@ -661,18 +671,24 @@ std::optional<std::int64_t> last_nonce(const store::Image& item) {
   return item.number(names().nonce);
 }
 
+void set_bucket_index_keys(store::ImageBuilder& item, std::string_view ns,
+                           const BucketAddress& address) {
+  const auto& [entity, resource, shard_index] = address;
+  std::string prefix(kBucketPrefix);
+  std::string shard = "#" + std::to_string(shard_index);
+  item.set(store::index_pk(2), resource_partition(ns, resource));
+  item.set(store::index_sk(2), prefix + entity + shard);
+  item.set(store::index_pk(3), entity_partition(ns, entity));
+  item.set(store::index_sk(3), prefix + resource + shard);
+  item.set(store::index_pk(4), namespace_partition(ns));
+  item.set(store::index_sk(4), prefix + entity + "#" + resource + shard);
+}
+
 store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   const Names& n = names();
   const BucketOwner& owner = bucket.owner;
-  std::string shard = std::to_string(bucket.shard);
   store::ImageBuilder item(bucket_key(bucket.ns, owner.entity, owner.resource, bucket.shard));
-  item.set(store::index_pk(2), resource_partition(bucket.ns, owner.resource));
-  item.set(store::index_sk(2), std::string(kBucketPrefix) + owner.entity + "#" + shard);
-  item.set(store::index_pk(3), entity_partition(bucket.ns, owner.entity));
-  item.set(store::index_sk(3), std::string(kBucketPrefix) + owner.resource + "#" + shard);
-  item.set(store::index_pk(4), namespace_partition(bucket.ns));
-  item.set(store::index_sk(4),
-           std::string(kBucketPrefix) + owner.entity + "#" + owner.resource + "#" + shard);
+  set_bucket_index_keys(item, bucket.ns, BucketAddress{owner.entity, owner.resource, bucket.shard});
   item.set(n.entity_id, owner.entity);
   item.set(n.resource, owner.resource);
   item.set(n.cascade, owner.cascade);
@@ -699,8 +715,9 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   auto ends_at = [&](TimePoint at) { boundary = boundary ? std::min(*boundary, at) : at; };
   for (const NewLimit& limit : bucket.limits) {
     const LimitState& state = limit.configured->state();
-    const std::string& name = limit.configured->limit().name();
-    auto set = [&](Field field, std::int64_t value) { item.set(field_attr(name, field), value); };
+    const FieldAttrs& attrs = limit.configured->bucket_attrs();
+    auto attr = [&](Field field) { return attrs[static_cast<std::size_t>(field)]; };
+    auto set = [&](Field field, std::int64_t value) { item.set(attr(field), value); };
     std::int64_t share = bucket::share_at(state, now, bucket.shard_count).capacity;
     // Under bypass everything is funded and nothing debited; consumption still counts (rules 5.7).
     std::int64_t debit = bucket.bypass_until ? 0 : limit.debit;
@@ -712,7 +729,7 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
     if (state.is_quota()) set(Field::kGrantCount, bucket.shard_count);
     auto set_schedule = [&](Field field, const std::string& text, const std::string& inherited) {
       if (text == inherited) return;
-      item.set(field_attr(name, field), text.empty() ? kNone : std::string_view(text));
+      item.set(attr(field), text.empty() ? kNone : std::string_view(text));
     };
     set_schedule(Field::kLevels, limit.configured->levels_text(), default_levels);
     set_schedule(Field::kResets, limit.configured->resets_text(), default_resets);
@@ -737,15 +754,7 @@ store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now) {
   }
   if (boundary) item.set(n.valid_until, to_epoch_ms(*boundary));
   if (bucket.partition_write_ceiling) {
-    std::int64_t full = *bucket.partition_write_ceiling * std::int64_t{1000};
-    auto set = [&](Field field, std::int64_t value) {
-      item.set(field_attr(model::kWriteCapacityLimit, field), value);
-    };
-    set(Field::kBalance, full);
-    set(Field::kCapacity, full);
-    set(Field::kRefill, full);
-    set(Field::kPeriod, 1000);
-    set(Field::kConsumed, 0);
+    add_write_capacity(item, *bucket.partition_write_ceiling);
   }
   return item.build();
 }

@@ -15,35 +15,14 @@
 #include "bucket/plan.h"
 #include "bucket/state.h"
 #include "model/schedule.h"
+#include "schema/bucket_fields.h"
 #include "schema/config_item.h"
+#include "schema/keys.h"
 #include "store/expression.h"
 #include "store/image.h"
 #include "store/request.h"
 
 namespace stint::schema {
-
-/// Fields of one limit on a bucket item, `b_{limit}_{field}`.
-enum class Field : std::uint8_t {
-  kBalance,         // tk
-  kCapacity,        // cp
-  kRefill,          // ra
-  kPeriod,          // rp
-  kConsumed,        // tc
-  kLevels,          // sched
-  kResets,          // rsched
-  kWindowStart,     // ws
-  kWindowLength,    // rsa
-  kWindowApplied,   // wa
-  kFanoutConsumed,  // wtc
-  kGrantCount,      // gc
-  kTopUp,           // tu
-  kResetsTaken,     // rn
-  kSoft,            // soft
-};
-inline constexpr int kFieldCount = 15;
-
-/// The interned attribute of one field of a limit.
-store::AttrId field_attr(std::string_view limit, Field field);
 
 /// Owner stamp and other item-level facts that only some operations need.
 struct BucketOwner {
@@ -114,7 +93,7 @@ class BucketLayout {
     std::string name;
     LimitKind kind = LimitKind::kRate;
     bool reserved = false;
-    std::array<store::AttrId, kFieldCount> fields{};
+    FieldAttrs fields{};
     store::PositionHint balance_at;
     std::string levels_text;
     std::string resets_text;
@@ -150,6 +129,8 @@ class BucketLayout {
 
 /// Whether the item says who its owner is; otherwise it was made before the entity was (R24).
 bool names_owner(const store::Image& item);
+/// Whether the bucket is one of several shards.
+bool is_split(const store::Image& item);
 /// Whether debits of the item go on to its parent, if it has one.
 bool stored_cascade(const store::Image& item);
 std::optional<std::string_view> stored_parent(const store::Image& item);
@@ -184,6 +165,9 @@ struct NewBucket {
   std::int64_t nonce = 0;
 };
 store::ImagePtr create_bucket(const NewBucket& bucket, TimePoint now);
+/// Sets the keys under which a bucket stands in the indexes.
+void set_bucket_index_keys(store::ImageBuilder& item, std::string_view ns,
+                           const BucketAddress& address);
 
 /// An owner stamp to be replaced: by what the entity's record and the configuration say.
 struct OwnerStamp {

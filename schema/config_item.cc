@@ -195,6 +195,17 @@ Result<std::shared_ptr<ConfigRecord>> compile_valid(std::vector<Limit> limits, R
 
 }  // namespace
 
+const FieldAttrs& ConfiguredLimit::bucket_attrs() const {
+  const FieldAttrs* known = bucket_attrs_.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    auto made = std::make_unique<const FieldAttrs>(field_attrs(limit_.name()));
+    if (bucket_attrs_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+      known = made.release();
+    }
+  }
+  return *known;
+}
+
 Result<std::shared_ptr<const ConfiguredLimit>> ConfiguredLimit::compile(const Limit& limit,
                                                                         ResetRule rule) {
   std::shared_ptr<ConfiguredLimit> compiled(new ConfiguredLimit(limit));

@@ -2,6 +2,7 @@
 #ifndef STINT_SCHEMA_CONFIG_ITEM_H_
 #define STINT_SCHEMA_CONFIG_ITEM_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "bucket/state.h"
 #include "model/schedule.h"
+#include "schema/bucket_fields.h"
 #include "stint/config.h"
 #include "stint/limit.h"
 #include "stint/result.h"
@@ -25,6 +27,9 @@ class ConfiguredLimit {
  public:
   /// Errors: `kInvalidArgument` for an unknown zone.
   static Result<std::shared_ptr<const ConfiguredLimit>> compile(const Limit& limit, ResetRule rule);
+  ~ConfiguredLimit() { delete bucket_attrs_.load(); }
+  ConfiguredLimit(const ConfiguredLimit&) = delete;
+  ConfiguredLimit& operator=(const ConfiguredLimit&) = delete;
 
   const Limit& limit() const { return limit_; }
   /// Parameters, kind, schedules and window length; balances are zero.
@@ -32,6 +37,9 @@ class ConfiguredLimit {
   /// Compact encodings; empty when there is none.
   const std::string& levels_text() const { return levels_text_; }
   const std::string& resets_text() const { return resets_text_; }
+  /// The attributes of this limit on bucket items, interned when first asked for: limits that come
+  /// with a call are compiled, too, and may never reach an item.
+  const FieldAttrs& bucket_attrs() const;
 
  private:
   explicit ConfiguredLimit(const Limit& limit) : limit_(limit) {}
@@ -42,6 +50,7 @@ class ConfiguredLimit {
   std::unique_ptr<const model::LevelSchedule> levels_;
   std::unique_ptr<const model::ResetSchedule> resets_;
   bucket::LimitState state_;
+  mutable std::atomic<const FieldAttrs*> bucket_attrs_{nullptr};
 };
 
 /// One configuration item, decoded. Immutable and shared.

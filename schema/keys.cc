@@ -54,6 +54,10 @@ store::Key version_key() { return store::Key(system_partition(kReservedNamespace
 
 store::Key store_record_key() { return store::Key(system_partition(kReservedNamespace), "#STINT"); }
 
+store::Key import_record_key() {
+  return store::Key(system_partition(kReservedNamespace), "#STINT#IMPORT");
+}
+
 store::Key namespace_name_key(std::string_view name) {
   return store::Key(system_partition(kReservedNamespace), join({kNamespaceNamePrefix, name}));
 }
@@ -104,6 +108,61 @@ std::string entity_config_partition(std::string_view ns, std::string_view resour
 }
 
 std::string namespace_partition(std::string_view ns) { return std::string(ns); }
+
+std::string_view to_string(ItemKind kind) {
+  switch (kind) {
+    case ItemKind::kBucket: return "bucket";
+    case ItemKind::kOperation: return "operation";
+    case ItemKind::kEntity: return "entity";
+    case ItemKind::kEntityConfig: return "entity limits";
+    case ItemKind::kResourceConfig: return "resource limits";
+    case ItemKind::kSystemConfig: return "system limits";
+    case ItemKind::kUsage: return "usage";
+    case ItemKind::kAudit: return "audit event";
+    case ItemKind::kResourceRegistry: return "list of resources";
+    case ItemKind::kEntityConfigRegistry: return "list of entity limits";
+    case ItemKind::kProvisionerState: return "manifest state";
+    case ItemKind::kProvisionerPending: return "pending change";
+    case ItemKind::kNamespaceByName: return "namespace by name";
+    case ItemKind::kNamespaceById: return "namespace by id";
+    case ItemKind::kVersion: return "version";
+    case ItemKind::kStoreRecord: return "store settings";
+    case ItemKind::kImportRecord: return "unfinished import";
+    case ItemKind::kOther: return "other";
+  }
+  return "other";
+}
+
+ItemPlace place_of(std::string_view pk, std::string_view sk) {
+  ItemPlace place;
+  std::size_t slash = pk.find('/');
+  if (slash == std::string_view::npos || slash == 0) return place;
+  place.ns = pk.substr(0, slash);
+  std::string_view rest = pk.substr(slash + 1);
+  auto is = [&](std::string_view partition, bool fits, ItemKind kind) {
+    if (rest.starts_with(partition) && fits) place.kind = kind;
+  };
+  is("BUCKET#", sk == "#STATE", ItemKind::kBucket);
+  is("BUCKET#", sk.starts_with(kOperationPrefix), ItemKind::kOperation);
+  is("ENTITY#", sk == "#META", ItemKind::kEntity);
+  is("ENTITY#", sk.starts_with(kEntityConfigPrefix), ItemKind::kEntityConfig);
+  is("ENTITY#", sk.starts_with(kUsagePrefix), ItemKind::kUsage);
+  is("RESOURCE#", sk == kConfigSortKey, ItemKind::kResourceConfig);
+  is("AUDIT#", sk.starts_with(kAuditPrefix), ItemKind::kAudit);
+  if (rest != "SYSTEM#") return place;
+  is("", sk == kConfigSortKey, ItemKind::kSystemConfig);
+  is("", sk == "#RESOURCES", ItemKind::kResourceRegistry);
+  is("", sk == "#ENTITY_CONFIG_RESOURCES", ItemKind::kEntityConfigRegistry);
+  is("", sk == "#PROVISIONER", ItemKind::kProvisionerState);
+  is("", sk.starts_with(kProvisionerPendingPrefix), ItemKind::kProvisionerPending);
+  if (place.ns != kReservedNamespace) return place;
+  is("", sk == "#VERSION", ItemKind::kVersion);
+  is("", sk == "#STINT", ItemKind::kStoreRecord);
+  is("", sk == "#STINT#IMPORT", ItemKind::kImportRecord);
+  is("", sk.starts_with(kNamespaceNamePrefix), ItemKind::kNamespaceByName);
+  is("", sk.starts_with(kNamespaceIdPrefix), ItemKind::kNamespaceById);
+  return place;
+}
 
 std::optional<BucketRef> parse_bucket_ref(std::string_view gsi3_sort_key) {
   if (!gsi3_sort_key.starts_with(kBucketPrefix)) return std::nullopt;

@@ -24,6 +24,7 @@ store::Key resource_registry_key(std::string_view ns);
 store::Key entity_config_registry_key(std::string_view ns);
 store::Key version_key();
 store::Key store_record_key();
+store::Key import_record_key();
 store::Key namespace_name_key(std::string_view name);
 store::Key namespace_id_key(std::string_view id);
 store::Key operation_key(std::string_view ns, std::string_view entity, std::string_view resource,
@@ -52,6 +53,37 @@ inline constexpr std::string_view kEntityConfigPrefix = "#CONFIG#";
 inline constexpr std::string_view kNamespaceIdPrefix = "#NSID#";
 inline constexpr std::string_view kNamespaceNamePrefix = "#NAMESPACE#";
 inline constexpr std::string_view kProvisionerPendingPrefix = "#PROVISIONER#PENDING#";
+
+/// What an item is, told by its key.
+enum class ItemKind : std::uint8_t {
+  kBucket,
+  kOperation,
+  kEntity,
+  kEntityConfig,
+  kResourceConfig,
+  kSystemConfig,
+  kUsage,
+  kAudit,
+  kResourceRegistry,
+  kEntityConfigRegistry,
+  kProvisionerState,
+  kProvisionerPending,
+  kNamespaceByName,
+  kNamespaceById,
+  kVersion,
+  kStoreRecord,
+  kImportRecord,
+  kOther,
+};
+/// For people: "bucket", "entity", "entity limits" ...
+std::string_view to_string(ItemKind kind);
+
+struct ItemPlace {
+  ItemKind kind = ItemKind::kOther;
+  /// The namespace's id, a view of the key; empty where the key has another form.
+  std::string_view ns;
+};
+ItemPlace place_of(std::string_view pk, std::string_view sk);
 
 /// Where a bucket stands, read back from its index keys "BUCKET#{resource}#{shard}".
 struct BucketRef {

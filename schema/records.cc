@@ -19,6 +19,11 @@ const store::AttrId kResetRuleAttr = store::intern("reset_rule");
 const store::AttrId kBurstToleranceAttr = store::intern("burst_tolerance_divisor");
 const store::AttrId kFormatVersionAttr = store::intern("format_version");
 
+const store::AttrId kSourceAttr = store::intern("source");
+const store::AttrId kStartedAtAttr = store::intern("started_at");
+const store::AttrId kLinesAttr = store::intern("lines");
+const store::AttrId kDigestAttr = store::intern("digest");
+
 const store::AttrId kSchemaVersionAttr = store::intern("schema_version");
 const store::AttrId kLambdaVersionAttr = store::intern("lambda_version");
 const store::AttrId kClientMinVersionAttr = store::intern("client_min_version");
@@ -185,6 +190,30 @@ store::ImagePtr encode_store_record(const StoreRecord& record) {
   item.set(kLayoutAttr, word_of(kLayoutWords, record.layout));
   item.set(kResetRuleAttr, word_of(kResetRuleWords, record.reset_rule));
   item.set(kBurstToleranceAttr, std::int64_t{record.burst_tolerance_divisor});
+  return item.build();
+}
+
+std::string_view to_string(ResetRule rule) { return word_of(kResetRuleWords, rule); }
+
+std::string_view to_string(store::IndexLayout layout) { return word_of(kLayoutWords, layout); }
+
+Result<ImportRecord> decode_import(const store::Image& item) {
+  ItemReader reader(item);
+  ImportRecord record;
+  record.source = reader.text(kSourceAttr);
+  record.started_at = reader.text(kStartedAtAttr);
+  record.lines = reader.number(kLinesAttr);
+  record.digest = reader.text(kDigestAttr);
+  if (Status status = reader.status(); !status) return status.error();
+  return record;
+}
+
+store::ImagePtr encode_import(const ImportRecord& record) {
+  store::ImageBuilder item = new_item(import_record_key(), kReservedNamespace);
+  item.set(kSourceAttr, record.source);
+  item.set(kStartedAtAttr, record.started_at);
+  item.set(kLinesAttr, record.lines);
+  item.set(kDigestAttr, record.digest);
   return item.build();
 }
 

@@ -39,6 +39,22 @@ inline constexpr std::int64_t kStoreFormatVersion = 1;
 Result<StoreRecord> decode_store_record(const store::Image& item);
 store::ImagePtr encode_store_record(const StoreRecord& record);
 
+/// An import that is under way; gone when it is finished.
+struct ImportRecord {
+  std::string source;
+  std::string started_at;  // ISO text
+  std::int64_t lines = 0;  // from the first on; their items are written
+  std::string digest;      // of those lines
+  friend bool operator==(const ImportRecord&, const ImportRecord&) = default;
+};
+Result<ImportRecord> decode_import(const store::Image& item);
+store::ImagePtr encode_import(const ImportRecord& record);
+
+/// The word that stands for a layout in the store's record.
+std::string_view to_string(store::IndexLayout layout);
+/// The word that stands for a reset rule there.
+std::string_view to_string(ResetRule rule);
+
 /// Which programs may share the table (rules 5.11). Versions are texts as their writers spell them.
 struct VersionRecord {
   std::string schema_version;

@@ -38,8 +38,9 @@ STINT_COMPONENT Cost write_cost(const Image* before, const Image* after, IndexLa
 /// The same for a write that changes no key of any index, which is all but creations and deletes.
 STINT_COMPONENT Cost write_cost_in_place(const Image& before, const Image& after,
                                          IndexLayout layout, bool transactional);
-/// Units of a query: what the index projects, rounded up once; where only keys are projected but
-/// whole items are answered, each is read by its key besides.
+/// Units of a query, or of a page of a scan (of the table): what the index projects, rounded up
+/// once; where only keys are projected but whole items are answered, each is read by its key
+/// besides.
 STINT_COMPONENT Cost query_cost(Index index, IndexLayout layout, std::span<const ImagePtr> images);
 /// Units of a failed condition, by the item's size.
 STINT_COMPONENT Cost failed_condition_cost(const Image* item, bool transactional);

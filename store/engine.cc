@@ -8,4 +8,10 @@ Result<std::vector<ChangeRecord>> Engine::changes(std::uint64_t position, int li
   return Error::invalid("changes", "", "the store was opened without a change stream");
 }
 
+Result<EngineState> Engine::state() { return EngineState(); }
+
+Status Engine::backup(const std::string& directory) {
+  return Error::invalid("backup", directory, "the store has no files; export its items instead");
+}
+
 }  // namespace stint::store

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,16 @@ struct ChangeRecord {
   ImagePtr new_image;  ///< Empty for a deleted item.
 };
 
+/// What an engine tells about itself without reading items.
+struct EngineState {
+  std::string kind;        ///< "memory", "rocksdb"
+  std::string location;    ///< The directory; empty: none.
+  std::string durability;  ///< What an acknowledged write survives, in words.
+  std::optional<std::uint64_t> disk_bytes;
+  /// Items and index entries together, roughly.
+  std::optional<std::uint64_t> estimated_records;
+};
+
 /// A table of items with four secondary indexes. All members are thread-safe.
 class STINT_COMPONENT Engine {
  public:
@@ -56,6 +67,15 @@ class STINT_COMPONENT Engine {
 
   /// A hint that the item whose key has this hash is used next. Does nothing by default.
   virtual void prefetch(std::uint64_t key_hash) const noexcept { static_cast<void>(key_hash); }
+
+  /// Errors: `kUnavailable`, what the file system says.
+  virtual Result<EngineState> state();
+
+  /// Writes a copy into a directory that does not exist or is empty, while calls go on: every write
+  /// acknowledged before, and a prefix of those that come meanwhile. The copy appears whole or not
+  /// at all. Errors: `kInvalidArgument` for an engine without files; `kExists` for a directory that
+  /// is not empty; `kUnavailable`.
+  virtual Status backup(const std::string& directory);
 
   /// Changes after `position` (0: from the oldest kept), oldest first, at most `limit`.
   /// Errors: `kInvalidArgument` when the engine was opened without a change stream.

@@ -217,6 +217,10 @@ Value Image::value(const ImageEntry& entry) const {
   return read_payload(reader, entry.type());
 }
 
+std::string_view Image::text_or_empty(const ImageEntry& entry) const {
+  return has_text(entry.type()) ? text(entry) : std::string_view();
+}
+
 bool operator==(const Image& a, const Image& b) {
   if (&a == &b) return true;
   // Serialised forms are canonical, so equal values have equal texts.
@@ -246,18 +250,18 @@ ImageBuilder::ImageBuilder(const Image& base) : base_(ImageAssembler::share(base
 }
 
 ImageBuilder::ImageBuilder(const Key& key) {
+  constexpr std::size_t kUsualAttributes = 48;
+  slots_.reserve(kUsualAttributes);
   set(kPk, key.pk());
   set(kSk, key.sk());
 }
 
 ImageBuilder::Slot& ImageBuilder::slot(AttrId id) {
-  auto at = std::lower_bound(slots_.begin(), slots_.end(), id, [](const Slot& s, AttrId wanted) {
-    return index_of(s.id) < index_of(wanted);
-  });
-  if (at == slots_.end() || at->id != id) {
-    at = slots_.insert(at, Slot{id, ValueType::kNull, 0, std::string_view(), std::string(), true});
+  for (Slot& present : slots_) {
+    if (present.id == id) return present;
   }
-  return *at;
+  return slots_.emplace_back(
+      Slot{id, ValueType::kNull, 0, std::string_view(), std::string(), true});
 }
 
 ImageBuilder& ImageBuilder::set(AttrId id, std::int64_t number) {
@@ -320,6 +324,9 @@ ImagePtr ImageBuilder::build() const {
     entries.back().type = s.type;
     size += attribute_size_bytes(entries.back());
   }
+  std::sort(entries.begin(), entries.end(), [](const PendingEntry& a, const PendingEntry& b) {
+    return index_of(a.id) < index_of(b.id);
+  });
   return ImageAssembler::assemble(entries, size);
 }
 

@@ -185,6 +185,32 @@ class QueryRequest {
   std::string start_;
 };
 
+/// All items of the table, or all entries of an index, a page at a time, in an order of the
+/// engine's own. What exists from the first page to the last is answered exactly once whatever is
+/// written meanwhile, as it stood when its page was read; what comes or goes meanwhile at most
+/// once.
+///
+/// Of an index, what the index itself holds is answered, also where it does not agree with the
+/// items: at least the key attributes of item and index.
+class ScanRequest {
+ public:
+  explicit ScanRequest(int limit, std::string start = std::string(), Index index = Index::kTable)
+      : limit_(limit), start_(std::move(start)), index_(index) {}
+  /// A page holds at most that many items. It ends earlier where it would grow far beyond
+  /// `kScanPageBytes`.
+  int limit() const { return limit_; }
+  /// Position from an earlier reply; empty: from the beginning. Positions stay good when the store
+  /// is closed and opened again.
+  const std::string& start() const { return start_; }
+  Index index() const { return index_; }
+
+ private:
+  int limit_;
+  std::string start_;
+  Index index_;
+};
+inline constexpr std::int64_t kScanPageBytes = 1 << 20;
+
 /// Common to all replies. `message` says for people what went wrong; empty when all is well.
 struct ReplyBase {
   Outcome outcome = Outcome::kOk;
@@ -228,10 +254,25 @@ struct QueryReply : ReplyBase {
   std::optional<std::string> next;
 };
 
-using RequestRef =
-    std::variant<const GetRequest*, const BatchGetRequest*, const PutRequest*, const UpdateRequest*,
-                 const DeleteRequest*, const TransactRequest*, const QueryRequest*>;
-using Reply = std::variant<GetReply, BatchGetReply, WriteReply, TransactReply, QueryReply>;
+/// Something that a scan met and could not read.
+struct UnreadableItem {
+  Key key;  ///< Empty where even that is not known.
+  std::string message;
+};
+
+/// Damage does not end a scan: it is listed, and `next` lies past it.
+struct ScanReply : ReplyBase {
+  std::vector<ImagePtr> images;
+  std::vector<UnreadableItem> unreadable;
+  /// Where the next page begins; nothing: that was the last. A page may be empty and not the last.
+  std::optional<std::string> next;
+};
+
+using RequestRef = std::variant<const GetRequest*, const BatchGetRequest*, const PutRequest*,
+                                const UpdateRequest*, const DeleteRequest*, const TransactRequest*,
+                                const QueryRequest*, const ScanRequest*>;
+using Reply =
+    std::variant<GetReply, BatchGetReply, WriteReply, TransactReply, QueryReply, ScanReply>;
 
 /// One request on its way through an engine, and its answer.
 struct Call {

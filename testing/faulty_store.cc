@@ -39,6 +39,7 @@ std::pair<std::string, std::string> place_of(const Call& call) {
     Place operator()(const store::QueryRequest* query) const {
       return Place(query->partition(), query->sort_prefix());
     }
+    Place operator()(const store::ScanRequest*) const { return Place(); }
     static Place place(const store::Key& key) { return Place(key.pk(), key.sk()); }
   };
   return std::visit(Visitor(), call.request);
@@ -74,6 +75,7 @@ RequestKind kind_of(const Call& call) {
     RequestKind operator()(const store::DeleteRequest*) const { return RequestKind::kDelete; }
     RequestKind operator()(const store::TransactRequest*) const { return RequestKind::kTransact; }
     RequestKind operator()(const store::QueryRequest*) const { return RequestKind::kQuery; }
+    RequestKind operator()(const store::ScanRequest*) const { return RequestKind::kScan; }
   };
   return std::visit(Visitor(), call.request);
 }

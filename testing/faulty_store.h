@@ -22,8 +22,9 @@ enum class RequestKind : std::uint8_t {
   kDelete,
   kTransact,
   kQuery,
+  kScan,
 };
-inline constexpr std::size_t kRequestKinds = 7;
+inline constexpr std::size_t kRequestKinds = 8;
 
 RequestKind kind_of(const store::Call& call);
 
@@ -64,7 +65,7 @@ struct Fault {
 /// A request as the store saw it.
 struct LoggedCall {
   RequestKind kind;
-  std::string pk;  ///< Of the item, the first item, or the queried partition.
+  std::string pk;  ///< Of the item, the first item, or the queried partition; of a scan empty.
   std::string sk;
   int deliveries;
   store::Outcome outcome;  ///< As told to the caller.
@@ -94,9 +95,9 @@ class FaultyStore final : public store::Engine {
     return inner_->capabilities();
   }
   void execute(std::span<store::Call> calls) noexcept override;
-  void prefetch(std::uint64_t key_hash) const noexcept override {
-    inner_->prefetch(key_hash);
-  }
+  void prefetch(std::uint64_t key_hash) const noexcept override { inner_->prefetch(key_hash); }
+  Result<store::EngineState> state() override { return inner_->state(); }
+  Status backup(const std::string& directory) override { return inner_->backup(directory); }
   Result<std::vector<store::ChangeRecord>> changes(std::uint64_t position, int limit) override {
     return inner_->changes(position, limit);
   }

@@ -42,11 +42,10 @@ std::string page_title(const std::string& title) {
   return upper(title);
 }
 
-// Where the second column of "name  meaning" begins; npos where a line has no two columns.
+// Where the meaning begins in "name  meaning"; npos where a line continues the one above.
 std::size_t second_column(const std::string& line) {
   if (line.empty() || line.front() == ' ') return std::string::npos;
-  std::size_t gap = line.find("  ");
-  return gap == std::string::npos ? gap : line.find_first_not_of(' ', gap);
+  return line.find_first_not_of(' ', line.find(' '));
 }
 
 std::string bold_command(const Command& command) {
@@ -72,7 +71,7 @@ void append_lines(std::string& out, const HelpSection& section) {
       out += escaped(line.substr(line.find_first_not_of(' '))) + "\n";
       continue;
     }
-    std::string name = line.substr(0, line.find("  "));
+    std::string name = line.substr(0, line.find(' '));
     out += fmt::format(".TP\n.B {}\n{}\n", escaped(name), escaped(line.substr(column)));
   }
 }

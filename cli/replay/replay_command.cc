@@ -16,8 +16,8 @@
 #include "cli/manifest/apply.h"
 #include "cli/manifest/manifest.h"
 #include "cli/manifest/reset_rule.h"
+#include "cli/progress_line.h"
 #include "cli/replay/decision_writer.h"
-#include "cli/replay/progress.h"
 #include "cli/replay/replay.h"
 #include "cli/replay/report.h"
 #include "cli/replay/request_reader.h"
@@ -112,6 +112,14 @@ Result<Manifest> load_manifest(const std::string& path) {
   return std::move(*read.manifest);
 }
 
+std::string describe(const ReplayProgress& progress, std::optional<std::uint64_t> total_bytes) {
+  std::string text = fmt::format("read {}", progress.read);
+  if (total_bytes && *total_bytes > 0) {
+    text += fmt::format(" ({} %)", progress.bytes_read * 100 / *total_bytes);
+  }
+  return text + fmt::format(", decided {}", progress.decided);
+}
+
 void print_skipped(std::ostream& err, const SkippedRecords& skipped) {
   for (const SkippedRecords::Record& record : skipped.first()) {
     err << fmt::format("stint: skipped line {}: {}\n", record.line, record.reason);
@@ -165,8 +173,10 @@ Result<int> run_replay(const ReplayArguments& arguments, Globals& globals) {
   std::optional<ProgressLine> progress;
   ReplaySettings settings{arguments.sorted, arguments.strict, decisions.get()};
   if (error_stream_is_terminal()) {
-    progress.emplace(globals.err, (*source)->size());
-    settings.on_progress = [&progress](const ReplayProgress& now) { progress->show(now); };
+    progress.emplace(globals.err, true);
+    settings.on_progress = [&progress, total = (*source)->size()](const ReplayProgress& now) {
+      if (progress->due()) progress->show(describe(now, total));
+    };
   }
   Result<ReplayReport> report = replay(limiter, clock, **reader, settings);
   progress.reset();

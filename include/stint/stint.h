@@ -9,10 +9,12 @@
 #include "stint/entity.h"
 #include "stint/limit.h"
 #include "stint/limiter.h"
+#include "stint/maintenance.h"
 #include "stint/observer.h"
 #include "stint/request.h"
 #include "stint/result.h"
 #include "stint/store.h"
+#include "stint/store_report.h"
 #include "stint/time.h"
 #include "stint/version.h"
 

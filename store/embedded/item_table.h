@@ -35,8 +35,8 @@ class STINT_COMPONENT ItemTable {
 
   std::size_t size() const { return size_; }
 
-  /// Asks for the slot's cache line. May be called without the owner's lock. Always inlined:
-  /// g++ 12 drops calls to functions that only prefetch.
+  /// Asks for the slot's cache line. May be called without the owner's lock. Always inlined, see
+  /// base/prefetch.h.
   __attribute__((always_inline)) void prefetch(std::uint64_t hash) const {
     auto slots = reinterpret_cast<std::uintptr_t>(slots_.load(std::memory_order_relaxed));
     std::size_t at = hash & mask_.load(std::memory_order_relaxed);

@@ -11,10 +11,14 @@ constexpr char kZero = '\0';
 constexpr char kEscaped = '\xff';
 
 void append_escaped(std::string& out, std::string_view part) {
-  for (char c : part) {
-    out += c;
-    if (c == kZero) out += kEscaped;
+  for (;;) {
+    std::size_t zero = part.find(kZero);
+    if (zero == std::string_view::npos) break;
+    out += part.substr(0, zero + 1);
+    out += kEscaped;
+    part.remove_prefix(zero + 1);
   }
+  out += part;
 }
 
 void append_part(std::string& out, std::string_view part) {
@@ -134,6 +138,18 @@ std::optional<std::string> parse_query_start(const QueryRequest& request) {
   }
   return entry;
 }
+
+std::string scan_position_after(std::string_view entry) {
+  std::string after(entry);
+  after += kZero;
+  return position_text(after);
+}
+
+std::optional<std::string> parse_scan_start(const ScanRequest& request) {
+  return parse_hex(request.start());
+}
+
+std::optional<std::string> partition_of_entry(std::string_view entry) { return take_part(entry); }
 
 ImagePtr entry_image(const EntryKey& entry, Index index) {
   ImageBuilder builder(Key(entry.pk, entry.sk));

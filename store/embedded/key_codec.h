@@ -41,6 +41,15 @@ STINT_COMPONENT std::string position_text(std::string_view entry);
 STINT_COMPONENT std::optional<std::string> parse_query_start(const QueryRequest& request);
 inline constexpr const char* kForeignPosition = "start is not a position of this query";
 
+/// The `next` of a scan whose page ended with that entry, and back: the least text that sorts after
+/// the entry. Nothing when the start cannot be a position of a scan.
+std::string scan_position_after(std::string_view entry);
+std::optional<std::string> parse_scan_start(const ScanRequest& request);
+inline constexpr const char* kForeignScanPosition = "start is not a position of a scan";
+
+/// The partition that an entry, or a text that begins like one, belongs to.
+std::optional<std::string> partition_of_entry(std::string_view entry);
+
 /// The key attributes that an entry holds, as `project` would answer them for an index.
 STINT_COMPONENT ImagePtr entry_image(const EntryKey& entry, Index index);
 

@@ -32,6 +32,7 @@ inline ReplyBase& start_matching_reply(Call& call) {
     ReplyBase& operator()(const DeleteRequest*) const { return start_reply<WriteReply>(call); }
     ReplyBase& operator()(const TransactRequest*) const { return start_reply<TransactReply>(call); }
     ReplyBase& operator()(const QueryRequest*) const { return start_reply<QueryReply>(call); }
+    ReplyBase& operator()(const ScanRequest*) const { return start_reply<ScanReply>(call); }
   };
   return std::visit(Visitor{call}, call.request);
 }

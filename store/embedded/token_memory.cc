@@ -23,7 +23,10 @@ class Speller {
     append_varint(out_, put.item()->entry_count());
     for (const ImageEntry& entry : *put.item()) {
       append_varint(out_, entry.id_and_type);
-      append_value(put.item()->value(entry));
+      std::string_view text = put.item()->text_or_empty(entry);
+      append_varint(out_, text.size());
+      out_ += text;
+      if (text.empty()) out_.append(reinterpret_cast<const char*>(&entry.number), 8);
     }
     condition(put.condition(), put.params());
   }

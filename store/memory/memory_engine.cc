@@ -49,6 +49,21 @@ class MemoryEngine final : public Engine {
     shard_of(key_hash).table.prefetch(key_hash);
   }
 
+  Result<EngineState> state() override {
+    EngineState state;
+    state.kind = "memory";
+    state.durability = "none: everything is gone with this process";
+    std::uint64_t records = 0;
+    for (auto& stripes : indexes_) {
+      for (IndexStripe& stripe : stripes) {
+        std::lock_guard lock(stripe.mutex);
+        records += stripe.entries.size();
+      }
+    }
+    state.estimated_records = records;
+    return state;
+  }
+
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
     if (!capabilities_.change_stream) return Engine::changes(position, limit);
     std::lock_guard lock(changes_mutex_);
@@ -75,8 +90,11 @@ class MemoryEngine final : public Engine {
   Shard& shard_of(std::uint64_t hash) { return shards_[shard_number(hash)]; }
   const Shard& shard_of(std::uint64_t hash) const { return shards_[shard_number(hash)]; }
 
+  static std::size_t index_stripe_number(std::string_view partition) {
+    return hash_bytes(partition) % kIndexStripes;
+  }
   IndexStripe& index_stripe(Index index, std::string_view partition) {
-    return indexes_[static_cast<std::size_t>(index)][hash_bytes(partition) % kIndexStripes];
+    return indexes_[static_cast<std::size_t>(index)][index_stripe_number(partition)];
   }
 
   void prefetch_call(const Call& call) const {
@@ -286,6 +304,55 @@ class MemoryEngine final : public Engine {
       }
     }
     reply.cost = query_cost(request.index(), capabilities_.index_layout, reply.images);
+  }
+
+  // In the order of the stripes, within a stripe in that of the entries.
+  void serve(const ScanRequest& request, Call& call) {
+    auto& reply = start_reply<ScanReply>(call);
+    std::size_t stripe = 0;
+    std::string from;
+    if (!request.start().empty()) {
+      std::optional<std::string> start = parse_scan_start(request);
+      std::optional<std::string> partition = start ? partition_of_entry(*start) : std::nullopt;
+      if (!partition) return set_trouble(reply, Outcome::kInvalid, kForeignScanPosition);
+      stripe = index_stripe_number(*partition);
+      from = std::move(*start);
+    }
+    std::int64_t bytes = 0;
+    int left = request.limit();
+    for (; stripe < kIndexStripes; ++stripe, from.clear()) {
+      for (const std::string& entry : entries_of(request.index(), stripe, from, left)) {
+        if (left == 0 || bytes >= kScanPageBytes) break;
+        from = entry;
+        --left;
+        ImagePtr image = scanned_entry(entry, request.index());
+        if (!image) continue;
+        bytes += image->size_bytes();
+        reply.images.push_back(std::move(image));
+      }
+      if (left > 0 && bytes < kScanPageBytes) continue;
+      // The stripe may end here: then the next page finds nothing more in it.
+      reply.next = scan_position_after(from);
+      break;
+    }
+    reply.cost = query_cost(Index::kTable, capabilities_.index_layout, reply.images);
+  }
+
+  ImagePtr scanned_entry(const std::string& entry, Index index) {
+    if (index == Index::kTable) return image_of_entry(entry, index);
+    return entry_image(*decode_entry(entry, index), index);
+  }
+
+  std::vector<std::string> entries_of(Index index, std::size_t number, const std::string& from,
+                                      int limit) {
+    IndexStripe& stripe = indexes_[static_cast<std::size_t>(index)][number];
+    std::lock_guard lock(stripe.mutex);
+    std::vector<std::string> entries;
+    for (auto at = stripe.entries.lower_bound(from); at != stripe.entries.end() && limit > 0;
+         ++at, --limit) {
+      entries.push_back(*at);
+    }
+    return entries;
   }
 
   // The item or its keys; empty when the item has left the index since the entry was read.

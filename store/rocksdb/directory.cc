@@ -46,15 +46,6 @@ Status check_mark(const std::string& directory, const fs::path& mark) {
   return Status();
 }
 
-Status sync_file(const fs::path& path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  int failed = descriptor < 0 ? -1 : ::fsync(descriptor);
-  int code = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (failed != 0) return unavailable(path, std::error_code(code, std::generic_category()));
-  return Status();
-}
-
 // Written under another name first: a mark is there whole or not at all.
 Status write_mark(const std::string& directory, const fs::path& mark) {
   fs::path draft = mark;
@@ -65,11 +56,11 @@ Status write_mark(const std::string& directory, const fs::path& mark) {
     file.flush();
     if (!file) return Error(ErrorCode::kUnavailable, draft.string() + " cannot be written");
   }
-  if (Status status = sync_file(draft); !status) return status;
+  if (Status status = sync_path(draft.string()); !status) return status;
   std::error_code code;
   fs::rename(draft, mark, code);
   if (code) return unavailable(mark, code);
-  return sync_file(directory);
+  return sync_path(directory);
 }
 
 // Whether anything but the leavings of an interrupted `write_mark` is in there.
@@ -96,6 +87,28 @@ Status check_not_gutted(const std::string& directory) {
 }
 
 }  // namespace
+
+Result<std::uint64_t> directory_bytes(const std::string& directory) {
+  std::uint64_t bytes = 0;
+  std::error_code code;
+  fs::directory_iterator at(directory, code);
+  for (fs::directory_iterator end; !code && at != end; at.increment(code)) {
+    std::error_code gone;
+    std::uintmax_t size = fs::file_size(at->path(), gone);
+    if (!gone) bytes += size;
+  }
+  if (code) return unavailable(directory, code);
+  return bytes;
+}
+
+Status sync_path(const std::string& path) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int failed = descriptor < 0 ? -1 : ::fsync(descriptor);
+  int code = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (failed != 0) return unavailable(path, std::error_code(code, std::generic_category()));
+  return Status();
+}
 
 Status prepare_directory(const std::string& directory, bool create_if_missing) {
   std::error_code code;

@@ -2,6 +2,7 @@
 #ifndef STINT_STORE_ROCKSDB_DIRECTORY_H_
 #define STINT_STORE_ROCKSDB_DIRECTORY_H_
 
+#include <cstdint>
 #include <string>
 
 #include "stint/result.h"
@@ -15,6 +16,13 @@ namespace stint::store {
 /// The mark is a file of its own and not a record, because opening a foreign database to look for
 /// one would already change it.
 Status prepare_directory(const std::string& directory, bool create_if_missing);
+
+/// Size of all files in the directory. Those that go meanwhile do not count.
+/// Errors: `kUnavailable`.
+Result<std::uint64_t> directory_bytes(const std::string& directory);
+
+/// Brings a file, or the names in a directory, to the disk.
+Status sync_path(const std::string& path);
 
 /// Name of the marking file inside the directory.
 inline constexpr const char* kMarkFile = "STINT";

@@ -4,6 +4,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
+#include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
@@ -23,6 +24,7 @@
 #include "store/embedded/reply.h"
 #include "store/embedded/token_memory.h"
 #include "store/embedded/write_plan.h"
+#include "store/rocksdb/backup.h"
 #include "store/rocksdb/directory.h"
 #include "store/value_codec.h"
 
@@ -140,6 +142,23 @@ class RocksDbEngine final : public Engine {
       }
     }
   }
+
+  Result<EngineState> state() override {
+    EngineState state;
+    state.kind = "rocksdb";
+    state.location = db_->GetName();
+    state.durability = write_options_.sync ? "a loss of power" : "a killed process";
+    std::uint64_t records = 0;
+    if (db_->GetIntProperty(rocksdb::DB::Properties::kEstimateNumKeys, &records)) {
+      state.estimated_records = records;
+    }
+    Result<std::uint64_t> bytes = directory_bytes(state.location);
+    if (!bytes) return bytes.error();
+    state.disk_bytes = *bytes;
+    return state;
+  }
+
+  Status backup(const std::string& directory) override { return write_backup(*db_, directory); }
 
   Result<std::vector<ChangeRecord>> changes(std::uint64_t position, int limit) override {
     if (!capabilities_.change_stream) return Engine::changes(position, limit);
@@ -295,7 +314,8 @@ class RocksDbEngine final : public Engine {
   static bool is_single_item(const Call& call) {
     return !std::holds_alternative<const BatchGetRequest*>(call.request) &&
            !std::holds_alternative<const TransactRequest*>(call.request) &&
-           !std::holds_alternative<const QueryRequest*>(call.request);
+           !std::holds_alternative<const QueryRequest*>(call.request) &&
+           !std::holds_alternative<const ScanRequest*>(call.request);
   }
 
   static Key key_of(const RequestRef& request) {
@@ -396,6 +416,8 @@ class RocksDbEngine final : public Engine {
       serve(**batch, std::get<BatchGetReply>(call.reply));
     } else if (const auto* query = std::get_if<const QueryRequest*>(&call.request)) {
       serve(**query, std::get<QueryReply>(call.reply));
+    } else if (const auto* scan = std::get_if<const ScanRequest*>(&call.request)) {
+      serve(**scan, std::get<ScanReply>(call.reply));
     } else {
       serve(**std::get_if<const TransactRequest*>(&call.request),
             std::get<TransactReply>(call.reply));
@@ -508,6 +530,79 @@ class RocksDbEngine final : public Engine {
       return;
     }
     reply.cost = query_cost(index, capabilities_.index_layout, reply.images);
+  }
+
+  // In the order of the records.
+  void serve(const ScanRequest& request, ScanReply& reply) {
+    std::string from(1, prefix_of(request.index()));
+    if (!request.start().empty()) {
+      std::optional<std::string> start = parse_scan_start(request);
+      if (!start) return set_trouble(reply, Outcome::kInvalid, kForeignScanPosition);
+      from += *start;
+    }
+    std::string end = after_prefix(std::string(1, prefix_of(request.index())));
+    rocksdb::Slice bound(end);
+    rocksdb::ReadOptions options;
+    options.iterate_upper_bound = &bound;
+    // A scan must not drive out of the cache what the callers of the moment need.
+    options.fill_cache = false;
+    std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(options));
+    std::string last;
+    std::int64_t bytes = 0;
+    int left = request.limit();
+    for (at->Seek(from); at->Valid(); at->Next()) {
+      if (left-- == 0 || bytes >= kScanPageBytes) {
+        reply.next = scan_position_after(last);
+        break;
+      }
+      last = at->key().ToString().substr(1);
+      Found found = scanned_entry(last, request.index(), view(at->value()));
+      if (found.image) {
+        bytes += found.image->size_bytes();
+        reply.images.push_back(std::move(found.image));
+        continue;
+      }
+      std::optional<EntryKey> key = decode_entry(last, request.index());
+      reply.unreadable.push_back(
+          UnreadableItem{key ? Key(key->pk, key->sk) : Key(), std::move(found.message)});
+    }
+    if (at->status().IsCorruption()) {
+      // A whole block of the file, and no telling what it held: go on where a file is known to have
+      // an item.
+      if (!last.empty()) from = record_key(request.index(), last);
+      reply.unreadable.push_back(
+          UnreadableItem{Key(), "part of a file: " + at->status().ToString()});
+      if (std::optional<std::string> next = next_edge_of_a_file(from, end)) {
+        reply.next = position_text(std::string_view(*next).substr(1));
+      }
+    } else if (!at->status().ok()) {
+      reply = ScanReply();
+      set_trouble(reply, Outcome::kUnavailable, "reading: " + at->status().ToString());
+      return;
+    }
+    reply.cost = query_cost(Index::kTable, capabilities_.index_layout, reply.images);
+  }
+
+  // An item, or the keys that an entry of an index holds.
+  Found scanned_entry(const std::string& entry, Index index, std::string_view value) {
+    if (index == Index::kTable) return item_of_entry(entry, index, value);
+    std::optional<EntryKey> key = decode_entry(entry, index);
+    if (!key) return Found{Outcome::kCorrupt, ImagePtr(), "stored entry of an index: malformed"};
+    return Found{Outcome::kOk, entry_image(*key, index), {}};
+  }
+
+  // The least record between the two, both excluded, with which a file of the database begins or
+  // ends.
+  std::optional<std::string> next_edge_of_a_file(const std::string& from, const std::string& end) {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    std::optional<std::string> next;
+    for (const rocksdb::LiveFileMetaData& file : files) {
+      for (const std::string& edge : {file.smallestkey, file.largestkey}) {
+        if (edge > from && edge < end && (!next || edge < *next)) next = edge;
+      }
+    }
+    return next;
   }
 
   // What an entry stands for; empty when the item has left the index since.

@@ -9,6 +9,8 @@ import json
 import os
 import pathlib
 import pty
+import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -703,6 +705,10 @@ class Stores(StintTest):
             self.assertEqual(answer.code, 3)
             self.assertEqual(answer.json["error"]["code"], "unavailable")
             self.assertIn("in use", answer.json["error"]["reason"])
+            answer = self.run_stint("store", "backup", "copy")
+            self.assertEqual(answer.code, 3)
+            self.assertIn("stint::backup_store", answer.err)
+            self.assertFalse((self.directory / "copy").exists())
         finally:
             os.close(traffic)
             _, errors = holder.communicate(timeout=60)
@@ -723,12 +729,275 @@ class Stores(StintTest):
         self.fail("the other process ended")
 
 
+class StoreCare(StintTest):
+    def fill(self, entities=3):
+        self.set_limits("rpm:60/min", "session:100+5h")
+        for number in range(entities):
+            self.acquire("rpm=1", "session=3", entity=f"user-{number}")
+
+    def fill_many(self, entities):
+        """One bucket for each entity, by a replay."""
+        (self.directory / "policy.yaml").write_text(
+            "namespace: default\nsystem:\n  limits:\n"
+            "    rpm: {capacity: 60, refill_amount: 60, refill_period: 60}\n")
+        lines = ["time,entity,resource"]
+        lines += [f"{NOON_MS + number},user-{number},api" for number in range(entities)]
+        (self.directory / "traffic.csv").write_text("\n".join(lines) + "\n")
+        self.stint("replay", "traffic.csv", "--manifest", "policy.yaml", "--sorted", "--store",
+                   str(self.store), "--consume", "rpm=1", now=None)
+
+    def at(self, store, *arguments, **options):
+        return self.stint("--store", str(self.directory / store), "store", *arguments, **options)
+
+    def lines(self, name):
+        """Of an export, without the record that every store has of its own."""
+        text = (self.directory / name).read_text()
+        self.assertTrue(text.endswith("\n"))
+        return [line for line in text.splitlines() if '"#VERSION"' not in line]
+
+    def test_info(self):
+        self.fill()
+        info = self.at("data", "info", "--json").json
+        self.assertEqual(set(info), {"kind", "location", "survives", "settings", "disk_bytes",
+                                     "estimated_records", "unfinished_import", "counts"})
+        self.assertEqual(info["settings"], {"format": 1, "reset_rule": "local_day",
+                                            "layout": "lean", "burst_tolerance_divisor": 0})
+        self.assertGreater(info["disk_bytes"], 0)
+        self.assertIsNone(info["unfinished_import"])
+        counts = info["counts"]
+        self.assertEqual(set(counts), {"items", "bytes", "expired", "unreadable", "largest",
+                                       "by_kind", "complete"})
+        kinds = {(c["namespace"], c["kind"]): c["items"] for c in counts["by_kind"]}
+        self.assertEqual(kinds["default", "bucket"], 3)
+        self.assertEqual(sum(kinds.values()), counts["items"])
+        self.assertIsNone(self.at("data", "info", "--quick", "--json").json["counts"])
+        self.assertRegex(self.at("data", "info").out, r"(?m)^default +bucket +3 ")
+        self.at("nowhere", "info", code=4)
+
+    def test_check(self):
+        self.fill()
+        report = self.at("data", "check", "--json").json
+        self.assertEqual(set(report), {"items", "index_entries", "problem_count", "unreadable",
+                                       "lists_compared", "complete", "problems"})
+        self.assertEqual((report["problem_count"], report["problems"]), (0, []))
+        self.assertIn("0 problems", self.at("data", "check").out)
+
+        # An item that contradicts itself, brought in where no check is made.
+        self.at("data", "export", "items.jsonl")
+        text = (self.directory / "items.jsonl").read_text()
+        (self.directory / "items.jsonl").write_text(
+            text.replace('"entity_id":{"S":"user-1"}', '"entity_id":{"S":"user-x"}'))
+        self.at("odd", "import", "items.jsonl")
+        answer = self.at("odd", "check", code=7)
+        self.assertRegex(answer.out, r"BUCKET#user-1#api#0 #STATE: entity_id is not .*; mend")
+        problems = self.at("odd", "check", "--json", code=7).json["problems"]
+        self.assertEqual(len(problems), 1)
+        self.assertEqual(set(problems[0]), {"pk", "sk", "what", "advice"})
+
+    def test_backup(self):
+        self.fill()
+        self.assertIn("backup of", self.at("data", "backup", "copy").out)
+        self.at("data", "backup", "copy", code=5)
+        self.acquire("rpm=9")
+        self.at("data", "export", "data.jsonl")
+        self.at("copy", "export", "copy.jsonl")
+        self.assertNotEqual(self.lines("data.jsonl"), self.lines("copy.jsonl"))
+        restored = self.stint("--store", str(self.directory / "copy"), "available", "user-1", "api",
+                              "--json")
+        self.assertEqual(restored.limit("rpm")["remaining"], 59)
+        self.assertEqual(self.at("data", "backup", "again", "--json").json,
+                         {"store": str(self.store), "backup": "again"})
+        self.at("data", "backup", str(self.store / "inside"), code=2)
+
+    def test_export_and_import(self):
+        self.fill()
+        answer = self.at("data", "export", "items.jsonl", "--json").json
+        self.assertEqual(answer["items"], len((self.directory / "items.jsonl").read_text()
+                                              .splitlines()))
+        for line in self.lines("items.jsonl"):
+            item = json.loads(line)
+            self.assertTrue({"PK", "SK"} < set(item))
+        to_output = self.at("data", "export").out
+        self.assertEqual(to_output, (self.directory / "items.jsonl").read_text())
+        self.at("data", "export", "items.jsonl", code=5)
+        self.at("data", "export", "items.jsonl", "--force")
+        self.at("data", "export", "--json", code=2)
+        self.at("data", "export", "x.jsonl", "--for", "paper", code=2)
+
+        dry = self.at("new", "import", "items.jsonl", "--dry-run", "--json").json
+        self.assertEqual((dry["written"], dry["bad_lines"]), (dry["items"], 0))
+        self.assertFalse((self.directory / "new").exists())
+        done = self.at("new", "import", "items.jsonl", "--json").json
+        self.assertEqual((done["items"], done["written"], done["complete"]),
+                         (dry["items"], dry["items"], True))
+        self.at("new", "export", "again.jsonl")
+        self.assertEqual(self.lines("again.jsonl"), self.lines("items.jsonl"))
+        self.assertIn("--force", self.at("new", "import", "items.jsonl", code=5).err)
+        self.at("new", "import", "items.jsonl", "--force")
+        self.at("new", "export", "forced.jsonl")
+        self.assertEqual(self.lines("forced.jsonl"), self.lines("items.jsonl"))
+
+        self.at("data", "export", "table.jsonl", "--for", "dynamodb")
+        buckets = [json.loads(line) for line in self.lines("table.jsonl")
+                   if '"#STATE"' in line]
+        self.assertEqual([bucket["b_wcu_cp"]["N"] for bucket in buckets], ["1000000"] * 3)
+        self.at("third", "import", "table.jsonl")
+        self.at("third", "export", "third.jsonl")
+        self.assertEqual(self.lines("third.jsonl"), self.lines("items.jsonl"))
+
+    def test_settings_go_along_to_a_new_store_and_are_compared_with_others(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        path = self.directory / "items.jsonl"
+        path.write_text(path.read_text().replace('"local_day"', '"compatible"'))
+        self.at("new", "import", "items.jsonl")
+        self.assertEqual(self.at("new", "info", "--json").json["settings"]["reset_rule"],
+                         "compatible")
+        self.stint("--store", str(self.directory / "other"), "entity", "create", "e")
+        answer = self.at("other", "import", "items.jsonl", "--force", "--json", code=3)
+        self.assertEqual(answer.json["error"]["code"], "version_mismatch")
+        self.assertIn("reset rule compatible instead of local_day", answer.json["error"]["reason"])
+
+    def test_bad_input(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        whole = (self.directory / "items.jsonl").read_bytes()
+        lines = whole.splitlines(keepends=True)
+        cases = {
+            "cut": (whole[:-20], len(lines)),
+            "binary": (lines[0] + bytes(range(256)) * 4 + b"\n", 2),
+            "foreign": (b'{"id":{"S":"1"}}\n', 1),
+            "csv": (b"time,entity\n1,2\n", 1),
+            "huge": (lines[0] + b"x" * 9_000_000 + b"\n" + lines[1], 2),
+            "wrong": (lines[0] + lines[1].replace(b'"PK":{"S"', b'"PK":{"N"'), 2),
+        }
+        for name, (content, line) in cases.items():
+            with self.subTest(name):
+                (self.directory / name).write_bytes(content)
+                answer = self.at(f"new-{name}", "import", name, "--json", code=2)
+                self.assertEqual(answer.json["error"]["field"], f"line {line}")
+                dry = self.at(f"dry-{name}", "import", name, "--dry-run", code=2)
+                self.assertIn(f"line {line}", dry.err)
+        (self.directory / "empty").write_bytes(b"")
+        self.at("new", "import", "empty", code=2)
+        self.at("new", "import", "missing", code=2)
+        self.at("new", "import", "items.jsonl", "--resume", code=4)
+        self.assertFalse((self.directory / "new").exists())
+        answer = self.at("new-cut", "import", "cut", code=2)
+        self.assertIn("Nothing was written", answer.err)
+
+    def run_fed(self, data, how, *arguments):
+        """Feeds a command through a pipe, sends it a signal, and then ends its input."""
+        fifo = self.directory / "fifo"
+        os.mkfifo(fifo)
+        process = subprocess.Popen([STINT, "--store", str(self.directory / "new"), *arguments,
+                                    str(fifo)], env=self.environment(), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        with open(fifo, "wb", buffering=0) as out:
+            try:
+                half = len(data) // 2
+                out.write(data[:half])
+                process.send_signal(how)
+                out.write(data[half:])
+            except BrokenPipeError:
+                pass
+        _, errors = process.communicate(timeout=60)
+        fifo.unlink()
+        return process.returncode, errors
+
+    def test_an_interrupted_import_is_resumed(self):
+        self.fill_many(6000)
+        self.at("data", "export", "items.jsonl")
+        data = (self.directory / "items.jsonl").read_bytes()
+        # Far more than what waits in the pipe and in the reader's buffer.
+        self.assertGreater(len(data), 3_000_000)
+        for how, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+            with self.subTest(how):
+                ended, errors = self.run_fed(data, how, "store", "import")
+                self.assertEqual(ended, code, errors)
+                if how == signal.SIGINT:
+                    self.assertIn("import --resume", errors)
+                unfinished = self.at("new", "info", "--quick", "--json").json["unfinished_import"]
+                self.assertGreater(unfinished["lines"], 0)
+                self.assertIn("unfinished import", self.at("new", "import", "items.jsonl",
+                                                           code=5).err)
+                (self.directory / "other").write_bytes(data.replace(b"user-1", b"user-x"))
+                self.at("new", "import", "other", "--resume", code=2)
+                done = self.at("new", "import", "items.jsonl", "--resume", "--json").json
+                self.assertEqual(done["resumed_lines"], unfinished["lines"])
+                self.at("new", "export", "again.jsonl", "--force")
+                self.assertEqual(self.lines("again.jsonl"), self.lines("items.jsonl"))
+                self.assertEqual(self.at("new", "check", "--json").json["problem_count"], 0)
+                shutil.rmtree(self.directory / "new")
+
+    def interrupted_export(self, how):
+        """Sends the signal when the first page is there. The export may have been quicker."""
+        data = self.directory / "parts.jsonl.unfinished"
+        process = subprocess.Popen([STINT, "store", "export", "parts.jsonl"], cwd=self.directory,
+                                   env=self.environment(), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not (data.exists() and data.stat().st_size > 0):
+            pass
+        process.send_signal(how)
+        _, errors = process.communicate(timeout=60)
+        return process.returncode, errors
+
+    def test_an_interrupted_export_is_resumed(self):
+        self.fill_many(6000)
+        self.at("data", "export", "whole.jsonl")
+        for _ in range(20):
+            code, errors = self.interrupted_export(signal.SIGINT)
+            if code == 130:
+                break
+            self.assertEqual(code, 0, errors)
+            (self.directory / "parts.jsonl").unlink()
+        self.assertEqual(code, 130)
+        self.assertIn("--resume", errors)
+        self.assertFalse((self.directory / "parts.jsonl").exists())
+        self.at("data", "export", "parts.jsonl", code=5)
+        self.at("data", "export", "parts.jsonl", "--resume", "--for", "dynamodb", code=2)
+        unfinished = self.directory / "parts.jsonl.unfinished"
+        # What was written behind the kept position, as by a process that was killed.
+        with open(unfinished, "ab") as out:
+            out.write(b'{"PK":{"S":"half')
+        self.at("data", "export", "parts.jsonl", "--resume")
+        self.assertEqual(self.lines("parts.jsonl"), self.lines("whole.jsonl"))
+        self.assertEqual({path.name for path in self.directory.glob("parts*")}, {"parts.jsonl"})
+        self.at("data", "export", "parts.jsonl", "--resume", code=4)
+
+    def test_a_resumed_export_notices_a_changed_file(self):
+        self.fill_many(6000)
+        for _ in range(20):
+            code, errors = self.interrupted_export(signal.SIGINT)
+            if code == 130:
+                break
+            (self.directory / "parts.jsonl").unlink()
+        self.assertEqual(code, 130, errors)
+        unfinished = self.directory / "parts.jsonl.unfinished"
+        text = unfinished.read_bytes()
+        unfinished.write_bytes(text.replace(b"user-", b"USER-", 1))
+        self.assertIn("has been changed", self.at("data", "export", "parts.jsonl", "--resume",
+                                                  code=2).err)
+        unfinished.write_bytes(text[:100])
+        self.at("data", "export", "parts.jsonl", "--resume", code=2)
+        (self.directory / "parts.jsonl.position").write_text("{}")
+        self.at("data", "export", "parts.jsonl", "--resume", code=2)
+        self.at("data", "export", "parts.jsonl", "--force")
+
+    def test_progress_when_asked(self):
+        self.fill()
+        answer = self.at("data", "check", "--progress")
+        self.assertEqual(answer.err, "")  # too quick to tell of anything
+        self.assertIn("--progress", self.run_stint("store", "check", "--help").out)
+
+
 class Help(StintTest):
     COMMANDS = [["acquire"], ["available"], ["explain"], ["entity"], ["entity", "create"],
                 ["entity", "show"], ["entity", "list"], ["entity", "children"],
                 ["entity", "delete"], ["limits"], ["limits", "set"], ["limits", "get"],
-                ["limits", "delete"], ["manifest"], ["manifest", "check"], ["replay"],
-                ["completion"]]
+                ["limits", "delete"], ["manifest"], ["manifest", "check"], ["replay"], ["store"],
+                ["store", "info"], ["store", "check"], ["store", "backup"],
+                ["store", "export"], ["store", "import"], ["completion"]]
 
     def test_every_command_has_help_with_an_example(self):
         for command in self.COMMANDS:
@@ -739,7 +1008,7 @@ class Help(StintTest):
 
     def test_exit_codes_are_in_the_help(self):
         text = self.run_stint("--help").out
-        for code in ("0", "2", "3", "4", "5", "6", "10"):
+        for code in ("0", "2", "3", "4", "5", "6", "7", "10", "130"):
             self.assertRegex(text, rf"(?m)^  {code} +\S")
         self.assertRegex(self.run_stint("--version").out, r"^stint \d+\.\d+\.\d+\n$")
 

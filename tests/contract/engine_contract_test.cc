@@ -507,6 +507,87 @@ TEST_P(EngineContract, QueryPages) {
   }
 }
 
+TEST_P(EngineContract, ScanOfAnEmptyTable) {
+  ScanReply reply = table_.scan();
+  EXPECT_EQ(reply.outcome, Outcome::kOk);
+  EXPECT_TRUE(reply.images.empty());
+  EXPECT_TRUE(reply.unreadable.empty());
+  EXPECT_FALSE(reply.next);
+}
+
+TEST_P(EngineContract, ScanSeesEveryItemOnce) {
+  Names all;
+  for (int i = 0; i < 40; ++i) {
+    // Several items of one partition, and partitions of their own; some stand in indexes.
+    Key key(i % 3 == 0 ? "same" : "p" + std::to_string(i), std::to_string(i));
+    ImagePtr made = i % 2 == 0 ? indexed(key, 2, "list", key.sk(), i) : item(key, i);
+    table_.put(made);
+    all.push_back(json(made));
+  }
+  table_.put(item(Key(std::string("\0\xff", 2), std::string("\0", 1))));
+  all.push_back(json(table_.image(Key(std::string("\0\xff", 2), std::string("\0", 1)))));
+  std::sort(all.begin(), all.end());
+  for (int page : {1, 2, 7, 40, 41, 42, 1000}) EXPECT_EQ(table_.scanned(page), all) << page;
+}
+
+TEST_P(EngineContract, ScanOfAnIndexAnswersItsEntries) {
+  Names expected;
+  for (int i = 0; i < 20; ++i) {
+    Key key("p" + std::to_string(i), "s");
+    table_.put(i % 4 == 0 ? item(key, i) : indexed(key, 2, "list" + std::to_string(i % 3), "x", i));
+    if (i % 4 == 0) continue;
+    expected.push_back(json(ImageBuilder(key)
+                                .set(index_pk(2), "list" + std::to_string(i % 3))
+                                .set(index_sk(2), "x")
+                                .build()));
+  }
+  std::sort(expected.begin(), expected.end());
+  for (int page : {1, 4, 15, 1000}) EXPECT_EQ(table_.scanned(page, Index::kGsi2), expected) << page;
+  EXPECT_TRUE(table_.scanned(10, Index::kGsi1).empty());
+}
+
+TEST_P(EngineContract, ScanPagesAreBounded) {
+  for (int i = 0; i < 10; ++i) table_.put(item(Key("p" + std::to_string(i), "s"), i));
+  EXPECT_EQ(table_.scan(4).images.size(), 4u);
+  std::string large(300 * 1024, 'x');
+  for (int i = 0; i < 10; ++i) {
+    table_.put(ImageBuilder(Key("p" + std::to_string(i), "s")).set(a("x"), large).build());
+  }
+  ScanReply page = table_.scan(1000);
+  EXPECT_EQ(page.images.size(), 4u) << "a megabyte and no further item";
+  ASSERT_TRUE(page.next);
+  EXPECT_EQ(page.cost, (Cost{0.5 * 301, 0, 0})) << "half a unit for every 4 KB of 4 items";
+  EXPECT_EQ(table_.scanned(1000).size(), 10u);
+}
+
+TEST_P(EngineContract, ScanGoesOnBehindItsPosition) {
+  for (int i = 0; i < 30; ++i) table_.put(item(Key("p" + std::to_string(i), "s"), i));
+  ScanReply first = table_.scan(10);
+  ASSERT_EQ(first.images.size(), 10u);
+  ASSERT_TRUE(first.next);
+  // What has been answered may go, change or come back; nothing is answered twice or left out.
+  table_.remove(first.images[9]->key());
+  table_.put(item(first.images[8]->key(), 1000));
+  table_.remove(first.images[7]->key());
+  table_.put(item(first.images[7]->key(), 1000));
+  Names seen;
+  for (const ImagePtr& image : first.images) seen.emplace_back(image->pk());
+  std::string start = *first.next;
+  while (true) {
+    ScanReply page = table_.scan(7, start);
+    for (const ImagePtr& image : page.images) seen.emplace_back(image->pk());
+    if (!page.next) break;
+    start = *page.next;
+  }
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
+  EXPECT_EQ(seen.size(), 30u);
+  for (const char* nonsense : {"x", "zz", "7"}) {
+    EXPECT_EQ(table_.scan(10, nonsense).outcome, Outcome::kInvalid) << nonsense;
+  }
+  EXPECT_EQ(table_.scan(0).outcome, Outcome::kInvalid);
+}
+
 TEST_P(EngineContract, QueryCostIsRoundedUpOnce) {
   std::string half(2000, 'x');
   for (int i = 0; i < 3; ++i) {
@@ -762,6 +843,49 @@ TEST_P(EngineContract, TransactionsOfManyThreadsKeepTheSum) {
   EXPECT_EQ(sum, 100 * kAccounts);
 }
 
+TEST_P(EngineContract, ScanAmongWritersSeesWhatStaysExactlyOnce) {
+  constexpr int kStaying = 200;
+  for (int i = 0; i < kStaying; ++i) table_.put(item(Key("stays" + std::to_string(i), "s")));
+  UpdateProgram count = program({{Change::kAdd, a("n"), number(0)}});
+  std::atomic<bool> scanned{false};
+  std::thread scanner([&] {
+    for (int page : {1, 3, 50, 1000}) {
+      std::map<std::string, int> seen;
+      std::string start;
+      while (true) {
+        ScanReply reply = table_.scan(page, start);
+        EXPECT_EQ(reply.outcome, Outcome::kOk);
+        EXPECT_TRUE(reply.unreadable.empty());
+        for (const ImagePtr& image : reply.images)
+          ++seen[std::string(image->pk()) + "/" + std::string(image->sk())];
+        if (!reply.next) break;
+        start = *reply.next;
+      }
+      int staying = 0;
+      for (const auto& [pk, times] : seen) {
+        EXPECT_EQ(times, 1) << pk;
+        if (pk.starts_with("stays")) ++staying;
+      }
+      EXPECT_EQ(staying, kStaying);
+    }
+    scanned = true;
+  });
+  on_threads([&](int t) {
+    Values one{{1}, {}};
+    for (int i = 0; !scanned; ++i) {
+      int number = (t * 131 + i) % kStaying;
+      table_.update(Key("stays" + std::to_string(number), "s"), count, one);
+      Key passing("passes" + std::to_string(number), std::to_string(t));
+      if (i % 2 == 0) {
+        table_.put(item(passing));
+      } else {
+        table_.remove(passing);
+      }
+    }
+  });
+  scanner.join();
+}
+
 TEST_P(EngineContract, OneTokenOfManyThreadsAppliesOnce) {
   UpdateProgram count = program({{Change::kAdd, a("n"), number(0)}});
   on_threads([&](int) {
@@ -977,6 +1101,8 @@ struct ShowReply {
   std::string operator()(const QueryReply& reply) const {
     return shown(reply) + all(reply.images) + reply.next.value_or("end");
   }
+  // The order is the engine's own: compared as a whole at the end.
+  std::string operator()(const ScanReply& reply) const { return shown(reply); }
   std::string operator()(const TransactReply& reply) const {
     std::string out = shown(reply) + all(reply.images);
     for (const CancelReason& reason : reply.reasons) {
@@ -1072,6 +1198,9 @@ TEST(EngineDifference, EqualRequestsEqualRepliesEqualStates) {
   std::vector<Contestant> contestants = make_contestants();
   ASSERT_GE(contestants.size(), 2u);
   EXPECT_TRUE(rc::check("engines agree", [&] { engines_agree(contestants); }));
+  Names whole = contestants[0].table.scanned(10);
+  EXPECT_GT(whole.size(), 0u);
+  for (const Contestant& contestant : contestants) EXPECT_EQ(contestant.table.scanned(7), whole);
 }
 
 }  // namespace

@@ -429,6 +429,14 @@ TEST(RocksDbEngine, CorruptItemHarmsNoOther) {
     EXPECT_EQ(json(listed.images[0]), json(item(good, 1)));
     EXPECT_EQ(table.query(Index::kTable, "bad").outcome, Outcome::kCorrupt);
     EXPECT_EQ(table.query(Index::kTable, "good").outcome, Outcome::kOk);
+    ScanReply all = table.scan();
+    EXPECT_EQ(all.outcome, Outcome::kOk);
+    ASSERT_EQ(all.images.size(), 1u);
+    EXPECT_EQ(json(all.images[0]), json(item(good, 1)));
+    ASSERT_EQ(all.unreadable.size(), 1u);
+    EXPECT_EQ(all.unreadable[0].key, bad);
+    EXPECT_NE(all.unreadable[0].message, "");
+    EXPECT_EQ(table.scanned(1).size(), 2u) << "a page may hold nothing but damage";
   };
   {
     Table table = open_table(directory.path());
@@ -448,6 +456,51 @@ TEST(RocksDbEngine, CorruptItemHarmsNoOther) {
   check("an item under the key of another");
   damage(directory.path(), "bad", [&](std::string& value) { value = intact; });
   EXPECT_EQ(json(open_table(directory.path()).image(bad)), json(item(bad, 1)));
+}
+
+// Overwrites the middle of the largest table file.
+void damage_a_file(const std::string& directory) {
+  fs::path largest;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    if (entry.path().extension() != ".sst") continue;
+    if (largest.empty() || entry.file_size() > fs::file_size(largest)) largest = entry.path();
+  }
+  ASSERT_FALSE(largest.empty());
+  std::fstream file(largest, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(fs::file_size(largest) / 2));
+  file << std::string(64, '!');
+  ASSERT_TRUE(file.flush());
+}
+
+TEST(RocksDbEngine, ScanPassesADamagedBlock) {
+  TempDirectory directory;
+  {
+    Table table = open_table(directory.path());
+    for (int i = 0; i < 1000; ++i) {
+      table.put(ImageBuilder(Key("a" + std::to_string(1000 + i), "s"))
+                    .set(a("x"), std::string(1000, static_cast<char>('a' + i % 26)))
+                    .build());
+    }
+  }
+  open_table(directory.path());  // moves the log into a file
+  {
+    Table table = open_table(directory.path());
+    for (int i = 0; i < 10; ++i) table.put(item(Key("b" + std::to_string(i), "s"), i));
+  }
+  open_table(directory.path());  // moves the log into a file
+  damage_a_file(directory.path());
+  Table table = open_table(directory.path());
+  for (int page : {10, 10'000}) {
+    std::vector<std::string> found = table.scanned(page);
+    auto named = [&](const char* text) {
+      return std::count_if(found.begin(), found.end(), [&](const std::string& one) {
+        return one.find(text) != std::string::npos;
+      });
+    };
+    EXPECT_EQ(named("unreadable: : part of a file"), 1);
+    EXPECT_GT(named("\"PK\":{\"S\":\"a1"), 100) << "what lies before the damage";
+    EXPECT_EQ(named("\"PK\":{\"S\":\"b"), 10) << "what lies behind it";
+  }
 }
 
 TEST(RocksDbEngine, SmallCacheAnswersTheSame) {

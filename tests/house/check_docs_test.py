@@ -34,6 +34,9 @@ CASES = [
     ("snippet", "```cpp\nauto amount = stint::Amount(3);\namount.milli();\n```\n", None),
     ("snippet with an include", "```cpp\n#include <map>\nstd::map<int, int> m;\n```\n", None),
     ("wrong snippet", "```cpp\nint a = 1;\nauto b = stint::Amount(\"x\");\n```\n", ":3:"),
+    ("home with an installed stint",
+     "```sh\ntest -f $HOME/stint/include/stint/stint.h\n"
+     "test $HOME/src/stint/scripts/check-docs -ef %s\n```\n" % SCRIPT, None),
     ("missing", None, "does not exist"),
 ]
 

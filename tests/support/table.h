@@ -2,8 +2,8 @@
 #ifndef STINT_TESTS_SUPPORT_TABLE_H_
 #define STINT_TESTS_SUPPORT_TABLE_H_
 
+#include <algorithm>
 #include <cstdint>
-
 #include <memory>
 #include <ostream>
 #include <string>
@@ -68,6 +68,30 @@ class Table {
                           const std::string& prefix = "", int limit = 1000,
                           const std::string& start = "") const {
     return ask<store::QueryReply>(store::QueryRequest(index, partition, prefix, limit, start));
+  }
+
+  store::ScanReply scan(int limit = 1000, const std::string& start = "",
+                        store::Index index = store::Index::kTable) const {
+    return ask<store::ScanReply>(store::ScanRequest(limit, start, index));
+  }
+
+  /// All items, or entries of an index, as texts in order of the texts, read in pages of that size.
+  std::vector<std::string> scanned(int page = 1000,
+                                   store::Index index = store::Index::kTable) const {
+    std::vector<std::string> found;
+    std::string start;
+    while (true) {
+      store::ScanReply reply = scan(page, start, index);
+      if (reply.outcome != store::Outcome::kOk) found.push_back("error: " + reply.message);
+      for (const store::ImagePtr& image : reply.images) found.push_back(to_dynamo_json(*image));
+      for (const store::UnreadableItem& item : reply.unreadable) {
+        found.push_back("unreadable: " + item.key.pk() + ": " + item.message);
+      }
+      if (!reply.next) break;
+      start = *reply.next;
+    }
+    std::sort(found.begin(), found.end());
+    return found;
   }
 
   /// The sort keys that a query finds, page by page.

@@ -79,8 +79,8 @@ TEST(FastForm, Decision30_AgedImageOfABusyBucketLeavesTheAgeToTheCondition) {
   PlanOptions options;
   options.assume_recent = true;
   Plan plan;
-  ASSERT_TRUE(plan_fast(image, evaluate_all(image, now), std::vector{take(0, kToken)}, options, now,
-                        plan));
+  ASSERT_TRUE(
+      plan_fast(image, evaluate_all(image, now), std::vector{take(0, kToken)}, options, now, plan));
   EXPECT_FALSE(table.write(plan, image)) << "nobody has moved the stamp";
   ASSERT_TRUE(pass(table, {}, now));
   EXPECT_TRUE(table.write(plan, image));

@@ -569,5 +569,11 @@ TEST(Validate, Queries) {
   EXPECT_FALSE(valid(QueryRequest(Index::kTable, "p", std::string(1025, 'x'), 1)));
 }
 
+TEST(Validate, Scans) {
+  EXPECT_TRUE(valid(ScanRequest(1)));
+  EXPECT_FALSE(valid(ScanRequest(0)));
+  EXPECT_FALSE(valid(ScanRequest(-1)));
+}
+
 }  // namespace
 }  // namespace stint::store

@@ -1,0 +1,231 @@
+// stint store import FILE|-
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/exit_codes.h"
+#include "cli/json_writer.h"
+#include "cli/replay/byte_source.h"
+#include "cli/replay/line_reader.h"
+#include "cli/store/store_command.h"
+#include "cli/store/watch.h"
+#include "stint/maintenance.h"
+
+namespace stint::cli {
+namespace {
+
+// An item has at most 400 KB; escapes make its text longer, at worst sixfold.
+constexpr std::size_t kMostLineBytes = std::size_t{4} << 20;
+constexpr std::uint64_t kLinesBetweenLooks = 256;
+constexpr std::uint64_t kMostShown = 20;
+
+struct ImportArguments {
+  std::string file;
+  bool resume = false;
+  bool force = false;
+  bool other_settings = false;
+  bool dry_run = false;
+  bool progress = false;
+};
+
+// The lines of the file. The first is looked at before there is a store.
+class Lines {
+ public:
+  explicit Lines(ByteSource& source) : reader_(source, kMostLineBytes) {}
+
+  /// Goes to the next line. False at the end.
+  Result<bool> next() {
+    switch (reader_.next()) {
+      case LineReader::Outcome::kLine: return true;
+      case LineReader::Outcome::kEnd: return false;
+      case LineReader::Outcome::kFailed: return *reader_.error();
+      case LineReader::Outcome::kTooLong: break;
+    }
+    return Error::invalid(fmt::format("line {}", reader_.line()), "",
+                          "is longer than any item can be");
+  }
+  std::string_view text() const { return reader_.text(); }
+  std::uint64_t number() const { return reader_.line(); }
+
+ private:
+  LineReader reader_;
+};
+
+// What an error of a line says in a report of all of them.
+std::string in_short(const Error& error) {
+  if (error.code() != ErrorCode::kInvalidArgument) return error.reason();
+  std::string text = error.field() + ": ";
+  if (!error.value().empty()) text += "\"" + error.value() + "\" ";
+  return text + error.reason();
+}
+
+Result<Store> open_target(const ImportArguments& arguments, const Globals& globals,
+                          const std::optional<StoreSettings>& settings) {
+  StoreOptions options;
+  options.create_if_missing = false;
+  Result<Store> store = open_embedded(globals.store_name, options);
+  bool missing = !store && store.error().code() == ErrorCode::kNotFound;
+  if (!missing || arguments.resume) return store;
+  // A new store takes over what can be chosen.
+  if (settings) options.reset_rule = settings->reset_rule;
+  options.create_if_missing = true;
+  return arguments.dry_run ? open_memory(options) : open_embedded(globals.store_name, options);
+}
+
+void print_report(Globals& globals, const ImportArguments& arguments, const ImportReport& report,
+                  bool complete, std::uint64_t bad_lines) {
+  if (globals.json) {
+    JsonWriter json;
+    json.begin_object();
+    json.member("file", arguments.file);
+    json.member("dry_run", arguments.dry_run);
+    json.member("items", report.lines);
+    json.member("written", report.written);
+    json.member("already_there", report.already_there);
+    json.member("resumed_lines", report.resumed);
+    json.member("left_out", report.left_out);
+    json.member("bad_lines", bad_lines);
+    json.member("complete", complete);
+    json.end_object();
+    globals.out << json.text() << '\n';
+    return;
+  }
+  if (arguments.dry_run) {
+    globals.out << fmt::format("{} items are good, {} lines are not\n", report.lines, bad_lines);
+    return;
+  }
+  if (!complete) return;
+  globals.out << fmt::format("{} items written", report.written);
+  if (report.already_there > 0)
+    globals.out << fmt::format(", {} there already", report.already_there);
+  if (report.resumed > 0) globals.out << fmt::format(", {} lines done before", report.resumed);
+  globals.out << '\n';
+}
+
+std::string how_to_go_on(const ImportReport& report) {
+  if (report.written + report.already_there + report.resumed == 0) {
+    return "Nothing was written.\n";
+  }
+  return "The store holds a part of the items until `stint store import --resume` with the same "
+         "file has\ngone on to the end; lines behind that part may be mended before.\n";
+}
+
+Result<int> import_lines(Importer& importer, Lines& lines, const ImportArguments& arguments,
+                         Watch& watch, Globals& globals) {
+  std::uint64_t bad_lines = 0;
+  // A dry run tells of all bad lines, anything else ends at the first.
+  auto tolerated = [&](const Error& error) {
+    if (!arguments.dry_run || error.code() == ErrorCode::kUnavailable) return false;
+    if (++bad_lines <= kMostShown) globals.err << "stint: " << in_short(error) << '\n';
+    return true;
+  };
+  auto fail = [&](const Error& error) {
+    watch.end_line();
+    globals.hint = how_to_go_on(importer.report());
+    return error;
+  };
+  bool more = true;
+  while (more) {
+    Status added = importer.add(lines.text());
+    if (!added && !tolerated(added.error())) return fail(added.error());
+    for (;;) {
+      Result<bool> next = lines.next();
+      if (next) {
+        more = *next;
+        break;
+      }
+      // A line that is too long is passed over; a file that cannot be read is not.
+      bool line_only = next.error().field() != "input";
+      if (!line_only || !tolerated(next.error())) return fail(next.error());
+      // In its place, so that the lines behind it keep their numbers.
+      if (Status counted = importer.add(""); !counted) return fail(counted.error());
+    }
+    if (lines.number() % kLinesBetweenLooks != 0) continue;
+    if (watch.tell({"lines", lines.number()})) continue;
+    watch.end_line();
+    print_report(globals, arguments, importer.report(), false, bad_lines);
+    globals.err << "stint: interrupted at line " << lines.number() << '\n';
+    if (!arguments.dry_run) globals.err << how_to_go_on(importer.report());
+    return kExitInterrupted;
+  }
+  if (!arguments.dry_run || bad_lines == 0) {
+    Result<ImportReport> report = importer.finish();
+    if (!report) return fail(report.error());
+  }
+  watch.end_line();
+  if (bad_lines > kMostShown) {
+    globals.err << fmt::format("stint: {} more bad lines\n", bad_lines - kMostShown);
+  }
+  print_report(globals, arguments, importer.report(), true, bad_lines);
+  return bad_lines == 0 ? kExitOk : kExitUsage;
+}
+
+Result<int> run_import(const ImportArguments& arguments, Globals& globals) {
+  if (globals.store_name == "memory:") {
+    return Error::invalid("store", globals.store_name, "would be gone at once; name a directory");
+  }
+  if (arguments.resume && arguments.dry_run) {
+    return Error::invalid("resume", "", "means nothing in a dry run");
+  }
+  Result<std::unique_ptr<ByteSource>> source = open_input(arguments.file);
+  if (!source) return source.error();
+  Lines lines(**source);
+  Result<bool> any = lines.next();
+  if (!any) return any.error();
+  if (!*any) return Error::invalid("input", arguments.file, "is empty");
+  Result<std::optional<StoreSettings>> settings = exported_settings(lines.text());
+  if (!settings && !arguments.dry_run) {
+    return Error::invalid("line 1", settings.error().value(), settings.error().reason());
+  }
+  globals.hint.clear();
+  Result<Store> store =
+      open_target(arguments, globals, settings ? *settings : std::optional<StoreSettings>());
+  if (!store) return store.error();
+  ImportOptions options;
+  options.resume = arguments.resume;
+  options.replace = arguments.force;
+  options.other_settings = arguments.other_settings;
+  options.dry_run = arguments.dry_run;
+  options.source = arguments.file;
+  Result<Importer> importer = Importer::start(*store, options);
+  if (!importer) {
+    if (importer.error().code() == ErrorCode::kExists) {
+      globals.hint =
+          "--resume goes on with an unfinished import of the same file. --force imports all the "
+          "same: items of\nthe file replace those of equal key, the others stay.\n";
+    }
+    return importer.error();
+  }
+  Watch watch(globals.err, arguments.progress);
+  return import_lines(*importer, lines, arguments, watch, globals);
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& store, Globals& globals) {
+  auto arguments = std::make_shared<ImportArguments>();
+  CLI::App* command = add_subcommand(
+      store, "import", "Take the items of an export into an empty store, made if need be",
+      "stint store import items.jsonl --store new-data\n\nStops at the first line that is no item. "
+      "--dry-run tells of all such lines.");
+  command->add_option("FILE", arguments->file, "What `store export` wrote; - is standard input")
+      ->required();
+  command->add_flag("--dry-run", arguments->dry_run, "Check every line, write nothing");
+  command->add_flag("--resume", arguments->resume, "Go on with an import that was interrupted");
+  command->add_flag("--force", arguments->force,
+                    "Into a store that holds items: those of FILE replace items of equal key, the "
+                    "others stay; the last of equal lines counts");
+  command->add_flag("--other-settings", arguments->other_settings,
+                    "From a store with another reset rule, burst tolerance or layout; those of "
+                    "the target stay");
+  add_progress_option(*command, arguments->progress);
+  command->callback([arguments, &globals] {
+    globals.action = [arguments, &globals] { return run_import(*arguments, globals); };
+  });
+}
+
+}  // namespace stint::cli

@@ -1,0 +1,28 @@
+// Looking for what is wrong with a store.
+#ifndef STINT_OPS_CHECK_H_
+#define STINT_OPS_CHECK_H_
+
+#include <functional>
+
+#include "ops/op.h"
+#include "stint/limit.h"
+#include "stint/result.h"
+#include "stint/store_report.h"
+#include "stint/time.h"
+
+namespace stint::ops {
+
+struct CheckSettings {
+  ResetRule reset_rule;
+  TimePoint now;
+  std::function<void(const StoreProblem&)> on_problem;
+  OnProgress on_progress;
+};
+
+/// Reads all items, then all entries of every index together with their items. Writes nothing. An
+/// index in which items are missing is looked through once more, a query for each of its items.
+Op<Result<CheckReport>> check_store(const CheckSettings& settings);
+
+}  // namespace stint::ops
+
+#endif  // STINT_OPS_CHECK_H_

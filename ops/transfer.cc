@@ -1,0 +1,280 @@
+#include "ops/transfer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/context.h"
+#include "ops/survey.h"
+#include "schema/bucket_item.h"
+#include "schema/keys.h"
+#include "schema/write_capacity.h"
+#include "store/apply.h"
+
+namespace stint::ops {
+namespace {
+
+using schema::ItemKind;
+
+// What one partition of DynamoDB takes; the other package has the same figure.
+constexpr int kDynamoDbWriteCeiling = 1000;
+
+ItemKind kind_of(const store::Image& item) { return schema::place_of(item.pk(), item.sk()).kind; }
+
+store::ImagePtr in_form(const store::ImagePtr& item, ItemForm form) {
+  if (form == ItemForm::kAsStored || kind_of(*item) != ItemKind::kBucket) return item;
+  return schema::adapt_write_capacity(
+      item, form == ItemForm::kDynamoDb ? std::optional(kDynamoDbWriteCeiling) : std::nullopt);
+}
+
+void append_line(ExportedPage& page, const store::Image& item) {
+  page.lines += store::to_dynamo_json(item);
+  page.lines += '\n';
+  ++page.items;
+}
+
+std::string in_line(std::uint64_t number) { return "line " + std::to_string(number) + ": "; }
+
+// The same error with the line before its reason.
+Error of_line(std::uint64_t number, const Error& error) {
+  if (error.code() != ErrorCode::kInvalidArgument) {
+    return Error(error.code(), in_line(number) + error.reason());
+  }
+  return Error::invalid("line " + std::to_string(number), error.value(), error.reason());
+}
+
+Error bad_line(std::uint64_t number, std::string_view value, std::string reason) {
+  return Error::invalid("line " + std::to_string(number), value, std::move(reason));
+}
+
+// Ids of namespaces are 11 characters of url-safe base64; "_" is the store's own.
+bool is_namespace_id(std::string_view text) {
+  if (text == schema::kReservedNamespace) return true;
+  return text.size() == 11 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_';
+         });
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+}  // namespace
+
+Op<Result<ExportedPage>> export_page(const std::string& start, ItemForm form) {
+  ExportedPage exported;
+  if (start.empty() && form != ItemForm::kDynamoDb) {
+    store::Key key = schema::store_record_key();
+    store::GetRequest get(key, store::Consistency::kStrong);
+    auto record = co_await ask(get);
+    if (record.outcome != store::Outcome::kOk) co_return error_of(record);
+    if (record.image) append_line(exported, *record.image);
+  }
+  store::ScanRequest scan(kScanPageItems, start);
+  auto page = co_await ask(scan);
+  if (page.outcome != store::Outcome::kOk) co_return error_of(page);
+  for (const store::ImagePtr& image : page.images) {
+    ItemKind kind = kind_of(*image);
+    if (kind == ItemKind::kStoreRecord || kind == ItemKind::kImportRecord) continue;
+    store::ImagePtr item = in_form(image, form);
+    append_line(exported, *item);
+  }
+  for (store::UnreadableItem& item : page.unreadable) {
+    StoreProblem problem;
+    problem.pk = item.key.pk();
+    problem.sk = item.key.sk();
+    problem.what = "cannot be read: " + item.message;
+    problem.advice = "it is missing from the export";
+    exported.unreadable.push_back(std::move(problem));
+  }
+  if (page.next) exported.next = *page.next;
+  co_return exported;
+}
+
+Result<std::optional<schema::StoreRecord>> exported_record(std::string_view line) {
+  std::optional<schema::StoreRecord> record;
+  if (is_blank(line)) return record;
+  Result<store::ImagePtr> item = store::from_dynamo_json(line);
+  if (!item) return item.error();
+  if (kind_of(**item) != ItemKind::kStoreRecord) return record;
+  Result<schema::StoreRecord> decoded = schema::decode_store_record(**item);
+  if (!decoded) return decoded.error();
+  record = *decoded;
+  return record;
+}
+
+Status LineChecker::check_settings(const store::Image& item) const {
+  Result<schema::StoreRecord> source = schema::decode_store_record(item);
+  if (!source) return source.error();
+  if (other_settings_) return Status();
+  std::string differs;
+  auto add = [&](std::string_view what, const std::string& theirs, const std::string& ours) {
+    if (theirs == ours) return;
+    if (!differs.empty()) differs += ", ";
+    differs.append(what).append(" ").append(theirs).append(" instead of ").append(ours);
+  };
+  auto tolerance = [](const schema::StoreRecord& record) {
+    int divisor = record.burst_tolerance_divisor;
+    return divisor == 0 ? std::string("0") : "1/" + std::to_string(divisor);
+  };
+  add("reset rule", std::string(schema::to_string(source->reset_rule)),
+      std::string(schema::to_string(target_record_.reset_rule)));
+  add("burst tolerance", tolerance(*source), tolerance(target_record_));
+  add("layout", std::string(schema::to_string(source->layout)),
+      std::string(schema::to_string(target_record_.layout)));
+  if (differs.empty()) return Status();
+  return Error(ErrorCode::kVersionMismatch,
+               "the items come from a store with other settings (" + differs +
+                   "); settings are fixed when a store is made and an import does not change them");
+}
+
+Result<std::optional<ImportLine>> LineChecker::check(std::uint64_t number, std::string_view line) {
+  std::optional<ImportLine> checked;
+  if (is_blank(line)) return checked;
+  if (store::names_running_out()) {
+    return bad_line(number, "", "too many distinct attribute names; is this a store's export?");
+  }
+  Result<store::ImagePtr> item = store::from_dynamo_json(line);
+  if (!item) return of_line(number, item.error());
+  schema::ItemPlace place = schema::place_of((*item)->pk(), (*item)->sk());
+  if (!is_namespace_id(place.ns)) {
+    return bad_line(number, (*item)->pk(), "is no key of an item of stint");
+  }
+  store::PutRequest put(*item, nullptr);
+  if (Status allowed = store::validate(&put); !allowed) return of_line(number, allowed.error());
+  switch (place.kind) {
+    case ItemKind::kStoreRecord:
+      if (Status same = check_settings(**item); !same) return of_line(number, same.error());
+      return checked;
+    case ItemKind::kVersion:
+    case ItemKind::kImportRecord: return checked;
+    default: break;
+  }
+  findings_.clear();
+  inspector_.inspect(**item, findings_);
+  for (const schema::Finding& finding : findings_) {
+    if (finding.is_corrupt) return bad_line(number, (*item)->pk(), finding.what);
+  }
+  checked.emplace();
+  checked->number = number;
+  checked->kind = place.kind;
+  checked->item = *std::move(item);
+  if (place.kind != ItemKind::kBucket) return checked;
+  if (!target_->partition_write_ceiling && schema::is_split(*checked->item)) {
+    return bad_line(number, checked->item->pk(),
+                    "is a bucket in several shards, which this store does not have; only a "
+                    "distributed store takes it");
+  }
+  checked->item = schema::adapt_write_capacity(checked->item, target_->partition_write_ceiling);
+  return checked;
+}
+
+Op<Result<ImportTarget>> inspect_target() {
+  ImportTarget target;
+  store::Key key = schema::import_record_key();
+  store::GetRequest get(key, store::Consistency::kStrong);
+  auto found = co_await ask(get);
+  if (found.outcome != store::Outcome::kOk) co_return error_of(found);
+  if (found.image) {
+    Result<schema::ImportRecord> record = schema::decode_import(*found.image);
+    if (!record) co_return record.error();
+    target.unfinished = *std::move(record);
+  }
+  std::string start;
+  for (;;) {
+    // More than the records that every store has.
+    store::ScanRequest scan(8, start);
+    auto page = co_await ask(scan);
+    if (page.outcome != store::Outcome::kOk) co_return error_of(page);
+    target.holds_items = target.holds_items || !page.unreadable.empty();
+    for (const store::ImagePtr& image : page.images) {
+      ItemKind kind = kind_of(*image);
+      bool own = kind == ItemKind::kStoreRecord || kind == ItemKind::kVersion ||
+                 kind == ItemKind::kImportRecord;
+      target.holds_items = target.holds_items || !own;
+    }
+    if (target.holds_items || !page.next) break;
+    start = *page.next;
+  }
+  co_return target;
+}
+
+namespace {
+
+// A namespace that the target knows under another id would become unreachable there.
+Op<Status> check_namespace(const ImportLine& line) {
+  store::Key key = line.item->key();
+  store::GetRequest get(key, store::Consistency::kStrong);
+  auto found = co_await ask(get);
+  if (found.outcome != store::Outcome::kOk) co_return error_of(found);
+  if (!found.image) co_return Status();
+  Result<schema::NamespaceRecord> here = schema::decode_namespace(*found.image);
+  Result<schema::NamespaceRecord> theirs = schema::decode_namespace(*line.item);
+  if (!here || !theirs || here->id == theirs->id) co_return Status();
+  co_return Error(ErrorCode::kExists,
+                  in_line(line.number) + "the store has a namespace \"" + theirs->name +
+                      "\" of its own, whose items would become unreachable; import into an empty "
+                      "store");
+}
+
+Result<BatchTally> tally_batch(std::span<const ImportLine> lines,
+                               std::span<const store::Call> calls) {
+  BatchTally tally;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto& reply = std::get<store::WriteReply>(calls[i].reply);
+    if (reply.outcome == store::Outcome::kOk) {
+      ++tally.written;
+    } else if (reply.outcome != store::Outcome::kConditionFailed) {
+      return of_line(lines[i].number, error_of(reply));
+    } else if (reply.image && *reply.image == *lines[i].item) {
+      ++tally.already_there;
+    } else {
+      return Error(ErrorCode::kExists, in_line(lines[i].number) + "another item has the key " +
+                                           std::string(lines[i].item->pk()) + " " +
+                                           std::string(lines[i].item->sk()));
+    }
+  }
+  return tally;
+}
+
+}  // namespace
+
+Op<Result<BatchTally>> import_batch(std::span<const ImportLine> lines,
+                                    const schema::ImportRecord& progress, bool replace) {
+  if (replace) {
+    for (const ImportLine& line : lines) {
+      if (line.kind != ItemKind::kNamespaceByName) continue;
+      auto kept = co_await check_namespace(line);
+      if (!kept) co_return kept.error();
+    }
+  }
+  store::Condition absent;
+  absent.require(store::Term{store::Test::kItemAbsent});
+  std::vector<store::PutRequest> puts;
+  puts.reserve(lines.size() + 1);
+  for (const ImportLine& line : lines) puts.emplace_back(line.item, replace ? nullptr : &absent);
+  puts.emplace_back(schema::encode_import(progress), nullptr);
+  std::vector<store::Call> calls;
+  calls.reserve(puts.size());
+  for (const store::PutRequest& put : puts) {
+    store::Call call;
+    call.request = &put;
+    calls.push_back(std::move(call));
+  }
+  co_await ask_all(calls);
+  Result<BatchTally> tally = tally_batch(lines, calls);
+  if (!tally) co_return tally.error();
+  const auto& recorded = std::get<store::WriteReply>(calls.back().reply);
+  if (recorded.outcome != store::Outcome::kOk) co_return error_of(recorded);
+  co_return *tally;
+}
+
+Op<Status> finish_import() {
+  store::Key key = schema::import_record_key();
+  store::DeleteRequest removal(key, nullptr);
+  auto removed = co_await ask(removal);
+  if (removed.outcome != store::Outcome::kOk) co_return error_of(removed);
+  co_return Status();
+}
+
+}  // namespace stint::ops
