@@ -78,9 +78,9 @@ TEST(CliReplayReport, TellsWhatDecidingTookIfThatWasCounted) {
 
   std::ostringstream out;
   print_report(out, report, Terminal{}, TimeZone::find("UTC").value());
-  EXPECT_NE(out.str().find("store requests       1,250"), std::string::npos) << out.str();
-  EXPECT_NE(out.str().find("rejected from memory    250   50.0 %"), std::string::npos) << out.str();
-  EXPECT_NE(out.str().find("buckets remembered    1,499   99.9 %"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("store requests         1,250"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("rejected from memory     250  50.0 %"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("buckets remembered     1,499  99.9 %"), std::string::npos) << out.str();
 }
 
 TEST(CliReplayReport, KeepsTheFirstTenSkippedRecords) {
