@@ -168,6 +168,13 @@ class Cases {
           maker(of(entities, two_limits(1)), fill_and_stop_time, be_rejected))
           .latency = true;
     }
+    WorldOptions counted = of(100);
+    counted.counted = true;
+    add("memory/decision_counted/100", "the decision with an observer that counts its events",
+        maker(counted, fill, decide));
+    counted.limits = two_limits(1);
+    add("memory/local_rejection_counted/100", "the rejection with an observer that counts",
+        maker(counted, fill_and_stop_time, be_rejected));
     for (int limits : {1, 4, 12}) {
       add("memory/limits_" + std::to_string(limits),
           "acquire of so many limits, quotas and rates in turn",

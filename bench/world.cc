@@ -85,9 +85,10 @@ const std::string& Caller::choose_ahead() {
 
 namespace {
 
-LimiterOptions limiter_options(const WorldOptions& options, Clock& clock) {
+LimiterOptions limiter_options(const WorldOptions& options, Clock& clock, Counters& counters) {
   LimiterOptions made;
   if (!options.system_clock) made.clock = &clock;
+  if (options.counted) made.observer = &counters;
   made.seed = 1;
   made.config_ttl = options.config_ttl;
   // Shards fill unevenly: twice as many to be sure of all.
@@ -101,7 +102,7 @@ LimiterOptions limiter_options(const WorldOptions& options, Clock& clock) {
 World::World(const WorldOptions& options)
     : clock(options.step),
       limiter(options.open ? options.open(directory_.emplace().path()) : open_memory().value(),
-              limiter_options(options, clock)),
+              limiter_options(options, clock, counters)),
       entities_(options.entities) {
   limiter.set_limits(Scope::resource(kResource), options.limits).value();
   for (int i = 0; i < options.callers; ++i) {

@@ -91,6 +91,8 @@ struct WorldOptions {
   bool system_clock = false;
   /// A year: configuration is read anew by time, and a virtual clock passes much of it.
   Millis config_ttl{365LL * 86'400'000};
+  /// Whether the limiter's events are counted.
+  bool counted = false;
   /// Buckets that the limiter remembers; 0: all of them.
   std::size_t max_views = 0;
 };
@@ -127,6 +129,7 @@ class World {
 
  public:
   SteppingClock clock;
+  Counters counters;
   Limiter limiter;
 
  private:

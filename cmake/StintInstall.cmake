@@ -1,9 +1,9 @@
-# What is installed: the CMake package `stint` with the components core and rocksdb, pkg-config files,
-# headers, the program with its man pages and completions.
+# What is installed: the CMake package `stint` with the components core, rocksdb and prometheus,
+# pkg-config files, headers, the program with its man pages and completions.
 #
-# Install components, which the Debian packages are made of: `core` and `rocksdb` hold what programs
-# need to run (with static libraries: nothing), `core_dev` and `rocksdb_dev` what building needs, `cli`
-# the program.
+# Install components, which the Debian packages are made of: `core`, `rocksdb` and `prometheus` hold
+# what programs need to run (with static libraries: nothing), `core_dev`, `rocksdb_dev` and
+# `prometheus_dev` what building needs, `cli` the program.
 
 include(CMakePackageConfigHelpers)
 
@@ -59,6 +59,12 @@ if(STINT_BUILD_ROCKSDB)
     DESCRIPTION "The durable embedded store of stint"
     ON "stint = ${PROJECT_VERSION}"
     REQUIRES rocksdb)
+endif()
+if(STINT_BUILD_PROMETHEUS)
+  stint_install_component(prometheus stint_prometheus
+    DESCRIPTION "Metrics of stint for Prometheus"
+    ON "stint = ${PROJECT_VERSION}"
+    REQUIRES prometheus-cpp-core)
 endif()
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/stint"

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <variant>
 
+#include "ops/context.h"
+
 namespace stint::limiter {
 namespace {
 
@@ -59,18 +61,51 @@ store::Cost cost_of(const store::Reply& reply) {
   return std::visit([](const auto& typed) { return typed.cost; }, reply);
 }
 
-std::uint64_t halves(double units) { return static_cast<std::uint64_t>(units * 2 + 0.5); }
+RequestStats asked_with(std::span<const store::Call> calls) {
+  store::Cost cost;
+  for (const store::Call& call : calls) cost += cost_of(call.reply);
+  return {calls.size(), cost.read_units, cost.write_units, cost.index_write_units};
+}
 
-std::size_t slot_of_thread(std::size_t slots) {
-  static std::atomic<std::size_t> threads{0};
-  thread_local std::size_t mine = threads.fetch_add(1, std::memory_order_relaxed);
-  return mine % slots;
+bool is_failure(store::Outcome outcome) {
+  switch (outcome) {
+    case store::Outcome::kOk:
+    case store::Outcome::kConditionFailed:
+    case store::Outcome::kConflict: return false;
+    default: return true;
+  }
+}
+
+/// The names that every request of a call goes by are known to the operation only.
+void report_asked(const DriverSetup& setup, std::span<const store::Call> calls,
+                  const RequestStats& asked, Steady::duration took) {
+  setup.observer->on_event(
+      {.kind = EventKind::kStoreAsked, .count = asked.requests, .store = &asked, .duration = took});
+  for (const store::Call& call : calls) {
+    const store::ReplyBase& reply =
+        std::visit([](const auto& typed) -> const store::ReplyBase& { return typed; }, call.reply);
+    if (!is_failure(reply.outcome)) continue;
+    Error error = ops::error_of(reply);
+    setup.observer->on_event({.kind = EventKind::kStoreError, .error = &error});
+  }
+}
+
+/// Hands requests to the store, counts and reports them.
+void execute(const DriverSetup& setup, std::span<store::Call> calls) {
+  bool timed = setup.observer != nullptr && setup.times_store;
+  Steady::time_point start = timed ? Steady::now() : Steady::time_point();
+  setup.engine.execute(calls);
+  Steady::duration took = timed ? Steady::now() - start : Steady::duration::zero();
+  RequestStats asked = asked_with(calls);
+  setup.counters.count(asked);
+  if (setup.observer != nullptr) report_asked(setup, calls, asked, took);
 }
 
 }  // namespace
 
 bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::time_point deadline) {
   release();
+  waited_ = Steady::duration::zero();
   // One order for everybody, each stripe once: no two callers can wait for each other.
   assert(buckets.size() <= held_.size());
   std::array<std::size_t, kMostBuckets> wanted{};
@@ -85,9 +120,16 @@ bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::ti
   }
   for (std::size_t i = 0; i < count; ++i) {
     std::timed_mutex& mutex = queues_->stripes_[wanted[i]].mutex;
+    if (mutex.try_lock()) {
+      held_[held_count_++] = wanted[i];
+      continue;
+    }
+    Steady::time_point start = Steady::now();
     while (!mutex.try_lock()) {
-      Steady::duration left = deadline - Steady::now();
+      Steady::time_point now = Steady::now();
+      Steady::duration left = deadline - now;
       if (left <= Steady::duration::zero()) {
+        waited_ += now - start;
         release();
         return false;
       }
@@ -100,6 +142,7 @@ bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::ti
         break;
       }
     }
+    waited_ += Steady::now() - start;
     held_[held_count_++] = wanted[i];
   }
   return true;
@@ -107,36 +150,6 @@ bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::ti
 
 void BucketQueues::Turn::release() {
   while (held_count_ > 0) queues_->stripes_[held_[--held_count_]].mutex.unlock();
-}
-
-void RequestCounters::count(std::span<const store::Call> calls) {
-  store::Cost cost;
-  for (const store::Call& call : calls) cost += cost_of(call.reply);
-  Slot& slot = slots_[slot_of_thread(slots_.size())];
-  slot.requests.fetch_add(calls.size(), std::memory_order_relaxed);
-  if (cost.read_units > 0) {
-    slot.half_reads.fetch_add(halves(cost.read_units), std::memory_order_relaxed);
-  }
-  if (cost.write_units > 0) {
-    slot.half_writes.fetch_add(halves(cost.write_units), std::memory_order_relaxed);
-  }
-  if (cost.index_write_units > 0) {
-    slot.half_index_writes.fetch_add(halves(cost.index_write_units), std::memory_order_relaxed);
-  }
-}
-
-RequestStats RequestCounters::total() const {
-  RequestStats stats;
-  for (const Slot& slot : slots_) {
-    auto units = [](const std::atomic<std::uint64_t>& half) {
-      return static_cast<double>(half.load(std::memory_order_relaxed)) / 2;
-    };
-    stats.requests += slot.requests.load(std::memory_order_relaxed);
-    stats.read_units += units(slot.half_reads);
-    stats.write_units += units(slot.half_writes);
-    stats.index_write_units += units(slot.half_index_writes);
-  }
-  return stats;
 }
 
 void drive(ops::Runner& runner, const DriverSetup& setup) {
@@ -152,6 +165,9 @@ void drive(ops::Runner& runner, const DriverSetup& setup) {
       case ops::Runner::Pending::kTurn: {
         // Without its turn the operation may go on, but the store will not be asked.
         if (queued) expired = !turn.take(runner.turn().buckets(), setup.deadline) || expired;
+        if (setup.observer != nullptr && turn.waited() > Steady::duration::zero()) {
+          setup.observer->on_event({.kind = EventKind::kWaited, .duration = turn.waited()});
+        }
         runner.answer_turn(setup.clock.now());
         break;
       }
@@ -163,8 +179,8 @@ void drive(ops::Runner& runner, const DriverSetup& setup) {
           refuse(runner.calls());
           break;
         }
-        setup.engine.execute(runner.calls());
-        setup.counters.count(runner.calls());
+        if (setup.store_asked != nullptr) *setup.store_asked = true;
+        execute(setup, runner.calls());
         break;
       }
     }

@@ -3,7 +3,6 @@
 #define STINT_LIMITER_DRIVER_H_
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -11,8 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "limiter/request_counters.h"
 #include "ops/op.h"
-#include "stint/limiter.h"
+#include "stint/observer.h"
 #include "stint/time.h"
 #include "store/engine.h"
 
@@ -37,9 +37,12 @@ class BucketQueues {
     bool take(std::span<const std::uint64_t> buckets,
               std::chrono::steady_clock::time_point deadline);
     void release();
+    /// How long the last `take` waited for others; zero when it need not.
+    std::chrono::steady_clock::duration waited() const { return waited_; }
 
    private:
     BucketQueues* queues_;
+    std::chrono::steady_clock::duration waited_{0};
     std::array<std::size_t, kMostBuckets> held_{};
     std::size_t held_count_ = 0;
   };
@@ -51,23 +54,6 @@ class BucketQueues {
   std::vector<Stripe> stripes_ = std::vector<Stripe>(kStripes);
 };
 
-/// Counts what is asked of the store, without making threads share a cache line.
-class RequestCounters {
- public:
-  void count(std::span<const store::Call> calls);
-  RequestStats total() const;
-
- private:
-  struct alignas(64) Slot {
-    std::atomic<std::uint64_t> requests{0};
-    // In halves of a unit, the smallest charge there is.
-    std::atomic<std::uint64_t> half_reads{0};
-    std::atomic<std::uint64_t> half_writes{0};
-    std::atomic<std::uint64_t> half_index_writes{0};
-  };
-  std::array<Slot, 16> slots_;
-};
-
 /// What one call runs with.
 struct DriverSetup {
   store::Engine& engine;
@@ -77,6 +63,12 @@ struct DriverSetup {
   std::chrono::steady_clock::time_point deadline;
   /// While true, the deadline is not enforced: what was taken is being given back.
   const bool& past_deadline_allowed;
+  /// Null: nobody is told.
+  Observer* observer = nullptr;
+  /// Whether the observer wants to know how long the store takes.
+  bool times_store = false;
+  /// If not null, set with the first request.
+  bool* store_asked = nullptr;
 };
 
 /// Answers what `runner` asks for until its operation is done.

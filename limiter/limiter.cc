@@ -100,6 +100,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
         options_(std::move(options)),
         options_status_(check_options(options_)),
         clock_(options_.clock != nullptr ? options_.clock : &system_clock_),
+        times_store_(options_.observer != nullptr && options_.observer->times_store()),
         caches_(options_.max_views),
         seed_(mix_hash(options_.seed ? *options_.seed : system_seed(), limiters_made())) {
     settings_.config_ttl = options_.config_ttl;
@@ -129,8 +130,8 @@ class Limiter::Impl final : public internal::LeaseEnder {
                       caches_,
                       random,
                       options_.observer};
-      limiter::DriverSetup setup{*handle.engine, *clock_,  queues(),
-                                 counters_,      deadline, cx.past_deadline_allowed};
+      limiter::DriverSetup setup = driver_setup(deadline, cx.past_deadline_allowed);
+      setup.store_asked = &cx.store_asked;
       auto result = limiter::run(make(cx), setup);
       if (!cx.bucket_vanished) return result;
       // Perhaps because its namespace was purged; then the name may stand for another by now.
@@ -142,12 +143,28 @@ class Limiter::Impl final : public internal::LeaseEnder {
     }
   }
 
+  /// The same, and tells the observer of an error. `entity` and `resource` are what the call is
+  /// about, as far as it is about one of them.
+  template <typename Make>
+  auto observed_call(std::string_view entity, std::string_view resource, const Make& make,
+                     std::optional<Millis> timeout = std::nullopt)
+      -> decltype(call(make, timeout)) {
+    auto result = call(make, timeout);
+    if (!result.ok()) report_failure(entity, resource, result.error());
+    return result;
+  }
+  void report_failure(std::string_view entity, std::string_view resource, const Error& error) {
+    report(
+        {.kind = EventKind::kCallFailed, .entity = entity, .resource = resource, .error = &error});
+  }
+
   Result<Decision> acquire(const AcquireRequest& request) {
-    if (Status valid = ops::validate_acquire(request); !valid) return valid.error();
-    if (name_space_.load(std::memory_order_acquire) == nullptr) {
+    Status valid = ops::validate_acquire(request);
+    if (valid && name_space_.load(std::memory_order_acquire) == nullptr) {
       // Looking the namespace up may write, which no call with a wrong name may.
-      if (Status valid = ops::validate_names(request); !valid) return valid.error();
+      valid = ops::validate_names(request);
     }
+    if (!valid) return failed_acquire(request, valid.error());
     internal::LeaseStatePtr lease = internal::new_lease_state(*this);
     Result<ops::Acquired> acquired =
         call([&](ops::Context& cx) { return ops::acquire(cx, request, lease->record()); },
@@ -156,35 +173,31 @@ class Limiter::Impl final : public internal::LeaseEnder {
     switch (acquired->outcome) {
       case Outcome::kRejected: {
         Rejection rejection = to_rejection(std::move(acquired->limits));
-        if (options_.observer != nullptr) report_rejection(request, rejection);
+        if (options_.observer != nullptr) {
+          report_rejection(request, rejection, acquired->from_memory);
+        }
         return Decision::rejected(std::move(rejection));
       }
       case Outcome::kDisabled:
-        report(EventKind::kDisabled, request, nullptr);
+        report(EventKind::kDisabled, request);
         return Decision::disabled(std::move(acquired->disabled->entity), request.resource,
                                   std::move(acquired->disabled->level));
       case Outcome::kAdmitted: break;
     }
-    report(EventKind::kAdmitted, request, nullptr);
+    report(EventKind::kAdmitted, request);
     return Decision::admitted(std::move(acquired->limits), Lease(std::move(lease)));
   }
 
   Status settle_lease(ops::LeaseRecord& lease) override {
-    return call([&](ops::Context& cx) { return ops::settle(cx, lease); });
+    return end_lease(EventKind::kSettled, lease,
+                     [&](ops::Context& cx) { return ops::settle(cx, lease); });
   }
   Status roll_back_lease(ops::LeaseRecord& lease) override {
-    return call([&](ops::Context& cx) { return ops::roll_back(cx, lease); });
+    return end_lease(EventKind::kRolledBack, lease,
+                     [&](ops::Context& cx) { return ops::roll_back(cx, lease); });
   }
   void report_lease_trouble(const ops::LeaseRecord& lease, const Error& error) noexcept override {
-    if (options_.observer == nullptr) return;
-    Event event;
-    event.kind = EventKind::kLeaseTrouble;
-    if (!lease.legs.empty()) {
-      event.entity = lease.legs.front().names->entity;
-      event.resource = lease.legs.front().names->resource;
-    }
-    event.error = &error;
-    options_.observer->on_event(event);
+    report(about(EventKind::kLeaseTrouble, lease, &error));
   }
 
   void prefetch(std::string_view entity, std::string_view resource) noexcept {
@@ -197,6 +210,18 @@ class Limiter::Impl final : public internal::LeaseEnder {
   /// Callers of all limiters of one store in this process share its queues.
   limiter::BucketQueues& queues() { return store_.handle()->queues; }
 
+  limiter::DriverSetup driver_setup(Steady::time_point deadline,
+                                    const bool& past_deadline_allowed) {
+    return {.engine = *store_.handle()->engine,
+            .clock = *clock_,
+            .queues = queues(),
+            .counters = counters_,
+            .deadline = deadline,
+            .past_deadline_allowed = past_deadline_allowed,
+            .observer = options_.observer,
+            .times_store = times_store_};
+  }
+
   /// The id of the namespace, which lives as long as this object.
   Result<const std::string*> name_space(Steady::time_point at, Steady::time_point deadline,
                                         Random& random) {
@@ -204,8 +229,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
     std::lock_guard lock(resolving_);
     if (const std::string* known = known_name_space(at)) return known;
     bool no_exemption = false;
-    limiter::DriverSetup setup{
-        *store_.handle()->engine, *clock_, queues(), counters_, deadline, no_exemption};
+    limiter::DriverSetup setup = driver_setup(deadline, no_exemption);
     Result<std::string> id =
         limiter::run(ops::resolve_namespace(options_.name_space, random, clock_->now()), setup);
     if (!id) return id.error();
@@ -233,35 +257,66 @@ class Limiter::Impl final : public internal::LeaseEnder {
         policy = system->record->on_unavailable.value_or(OnUnavailable::kBlock);
       }
     }
-    report(EventKind::kStoreError, request, &error);
-    if (!is_store_failure(error.code()) || policy == OnUnavailable::kBlock) return error;
+    if (!is_store_failure(error.code()) || policy == OnUnavailable::kBlock) {
+      report(EventKind::kCallFailed, request, &error);
+      return error;
+    }
     report(EventKind::kDegraded, request, &error);
     internal::LeaseStatePtr lease = internal::new_lease_state(*this);
     lease->set_degraded();
     return Decision::admitted({}, Lease(std::move(lease)));
   }
 
-  void report(EventKind kind, const AcquireRequest& request, const Error* error) {
-    if (options_.observer == nullptr) return;
-    Event event;
-    event.kind = kind;
-    event.entity = request.entity;
-    event.resource = request.resource;
-    event.error = error;
-    options_.observer->on_event(event);
+  template <typename Make>
+  Status end_lease(EventKind kind, const ops::LeaseRecord& lease, const Make& make) {
+    Status done = call(make);
+    if (done) {
+      report(about(kind, lease));
+    } else {
+      report(about(EventKind::kCallFailed, lease, &done.error()));
+    }
+    return done;
   }
 
-  void report_rejection(const AcquireRequest& request, const Rejection& rejection) {
-    Event event;
-    event.kind = EventKind::kRejected;
-    event.entity = request.entity;
-    event.resource = request.resource;
+  void report(const Event& event) {
+    if (options_.observer != nullptr) options_.observer->on_event(event);
+  }
+
+  void report(EventKind kind, const AcquireRequest& request, const Error* error = nullptr) {
+    report({.kind = kind, .entity = request.entity, .resource = request.resource, .error = error});
+  }
+
+  /// The names that a lease's first bucket has are those that it was acquired with.
+  static Event about(EventKind kind, const ops::LeaseRecord& lease, const Error* error = nullptr) {
+    Event event{.kind = kind, .error = error};
+    if (!lease.legs.empty()) {
+      event.entity = lease.legs.front().names->entity;
+      event.resource = lease.legs.front().names->resource;
+    }
+    return event;
+  }
+
+  void report_rejection(const AcquireRequest& request, const Rejection& rejection,
+                        bool from_memory) {
+    Event event{.kind = EventKind::kRejected,
+                .from_memory = from_memory,
+                .entity = request.entity,
+                .resource = request.resource};
     for (const LimitStatus& status : rejection.limits) {
       if (!status.exceeded) continue;
       event.limit = status.name;
       break;
     }
-    options_.observer->on_event(event);
+    report(event);
+    for (const LimitStatus& status : rejection.limits) {
+      if (!status.exceeded) continue;
+      report({.kind = EventKind::kLimitExceeded,
+              .from_memory = from_memory,
+              .entity = status.entity,
+              .resource = status.resource,
+              .limit = status.name,
+              .requested = status.requested});
+    }
   }
 
   /// The next call looks the name up again.
@@ -276,6 +331,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
   Status options_status_;
   limiter::SystemClock system_clock_;
   Clock* clock_;
+  bool times_store_;
   ops::Settings settings_;
   limiter::Caches caches_;
   limiter::RequestCounters counters_;
@@ -297,56 +353,70 @@ Result<Decision> Limiter::acquire(const AcquireRequest& request) { return impl_-
 
 Result<Availability> Limiter::available(std::string_view entity, std::string_view resource,
                                         const std::vector<Consume>& need) {
-  return impl_->call([&](ops::Context& cx) { return ops::available(cx, entity, resource, need); });
+  return impl_->observed_call(entity, resource, [&](ops::Context& cx) {
+    return ops::available(cx, entity, resource, need);
+  });
 }
 
 Result<Explanation> Limiter::explain(std::string_view entity, std::string_view resource) {
-  return impl_->call([&](ops::Context& cx) { return ops::explain(cx, entity, resource); });
+  return impl_->observed_call(entity, resource,
+                              [&](ops::Context& cx) { return ops::explain(cx, entity, resource); });
 }
 
 Result<Entity> Limiter::create_entity(std::string_view id, const EntityOptions& options) {
-  return impl_->call([&](ops::Context& cx) { return ops::create_entity(cx, id, options); });
+  return impl_->observed_call(
+      id, {}, [&](ops::Context& cx) { return ops::create_entity(cx, id, options); });
 }
 
 Result<Entity> Limiter::get_entity(std::string_view id) {
-  return impl_->call([&](ops::Context& cx) { return ops::get_entity(cx, id); });
+  return impl_->observed_call(id, {}, [&](ops::Context& cx) { return ops::get_entity(cx, id); });
 }
 
 Result<EntityPage> Limiter::list_entities(std::optional<std::string> from, int page_size) {
-  return impl_->call([&](ops::Context& cx) { return ops::list_entities(cx, from, page_size); });
+  return impl_->observed_call(
+      {}, {}, [&](ops::Context& cx) { return ops::list_entities(cx, from, page_size); });
 }
 
 Result<EntityPage> Limiter::list_children(std::string_view parent, std::optional<std::string> from,
                                           int page_size) {
-  return impl_->call(
-      [&](ops::Context& cx) { return ops::list_children(cx, parent, from, page_size); });
+  return impl_->observed_call(parent, {}, [&](ops::Context& cx) {
+    return ops::list_children(cx, parent, from, page_size);
+  });
 }
 
 Result<std::int64_t> Limiter::delete_entity(std::string_view id) {
-  return impl_->call([&](ops::Context& cx) { return ops::delete_entity(cx, id); },
-                     kAdministrationTimeout);
+  return impl_->observed_call(
+      id, {}, [&](ops::Context& cx) { return ops::delete_entity(cx, id); }, kAdministrationTimeout);
 }
 
 Result<LimitsChange> Limiter::set_limits(const Scope& scope, const LimitList& limits,
                                          const SetLimitsOptions& options) {
-  if (limits.error()) return *limits.error();
-  return impl_->call(
+  if (limits.error()) {
+    impl_->report_failure(scope.entity_id(), scope.resource_name(), *limits.error());
+    return *limits.error();
+  }
+  return impl_->observed_call(
+      scope.entity_id(), scope.resource_name(),
       [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits.limits(), options); },
       kAdministrationTimeout);
 }
 
 Result<ScopeConfig> Limiter::get_limits(const Scope& scope) {
-  return impl_->call([&](ops::Context& cx) { return ops::get_limits(cx, scope); });
+  return impl_->observed_call(scope.entity_id(), scope.resource_name(),
+                              [&](ops::Context& cx) { return ops::get_limits(cx, scope); });
 }
 
 Result<LimitsChange> Limiter::delete_limits(const Scope& scope, bool dry_run) {
-  return impl_->call([&](ops::Context& cx) { return ops::delete_limits(cx, scope, dry_run); },
-                     kAdministrationTimeout);
+  return impl_->observed_call(
+      scope.entity_id(), scope.resource_name(),
+      [&](ops::Context& cx) { return ops::delete_limits(cx, scope, dry_run); },
+      kAdministrationTimeout);
 }
 
 Result<ResolvedLimits> Limiter::resolve_limits(std::string_view entity, std::string_view resource) {
-  Result<ops::ResolvedConfig> config =
-      impl_->call([&](ops::Context& cx) { return ops::resolve_config(cx, entity, resource); });
+  Result<ops::ResolvedConfig> config = impl_->observed_call(
+      entity, resource,
+      [&](ops::Context& cx) { return ops::resolve_config(cx, entity, resource); });
   if (!config) return config.error();
   ResolvedLimits resolved;
   resolved.level = config->level;
@@ -363,21 +433,5 @@ void Limiter::prefetch(std::string_view entity, std::string_view resource) noexc
 RequestStats Limiter::stats() const { return impl_->stats(); }
 
 void Limiter::forget_caches() { impl_->forget_caches(); }
-
-std::string_view to_string(EventKind kind) {
-  switch (kind) {
-    case EventKind::kAdmitted: return "admitted";
-    case EventKind::kRejected: return "rejected";
-    case EventKind::kDisabled: return "disabled";
-    case EventKind::kDegraded: return "degraded";
-    case EventKind::kStoreError: return "store_error";
-    case EventKind::kConflict: return "conflict";
-    case EventKind::kLeaseTrouble: return "lease_trouble";
-    case EventKind::kClockBehind: return "clock_behind";
-    case EventKind::kLimitsDisagree: return "limits_disagree";
-    case EventKind::kFanoutIncomplete: return "fanout_incomplete";
-  }
-  return "unknown";
-}
 
 }  // namespace stint

@@ -106,6 +106,7 @@ class Acquire {
   Acquired rejected(TimePoint now) const {
     Acquired result;
     result.outcome = Outcome::kRejected;
+    result.from_memory = !cx_->store_asked;
     append_statuses(child, now, result.limits);
     if (parent) append_statuses(*parent, now, result.limits);
     return result;
@@ -374,8 +375,10 @@ Op<Status> give_back_landed(Context& cx, LeaseRecord landed) {
   cx.past_deadline_allowed = true;
   Status done = co_await roll_back(cx, landed);
   cx.past_deadline_allowed = false;
-  if (!done) {
-    const BucketNames& names = *landed.legs.front().names;
+  const BucketNames& names = *landed.legs.front().names;
+  if (done) {
+    cx.report(EventKind::kGivenBack, names.entity, names.resource);
+  } else {
     cx.report(EventKind::kLeaseTrouble, names.entity, names.resource, {}, &done.error());
   }
   co_return done;
@@ -587,8 +590,11 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       co_return result;
     }
 
-    report_clock(cx, job.child, now);
-    report_disagreement(cx, job.child);
+    if (attempt == 0) {
+      report_clock(cx, job.child, now);
+      report_disagreement(cx, job.child);
+      if (job.parent) report_clock(cx, *job.parent, now);
+    }
     Status written;
     if (job.child.exists() && job.writes(job.child) && !(job.parent && job.writes(*job.parent))) {
       // The commonest case by far, spared an operation of its own.
@@ -628,7 +634,9 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     if (done) {
       co_return job.admitted(now, lease);
     }
-    ++attempt;
+    if (++attempt < kMostAttempts) {
+      cx.report(EventKind::kRetry, request.entity, request.resource);
+    }
   }
   // What went wrong may have to do with what was remembered.
   Status returned = co_await give_back_landed(cx, job.fail());

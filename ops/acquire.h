@@ -72,6 +72,8 @@ struct Acquired {
     std::string level;
   };
   std::optional<Disabled> disabled;
+  /// A rejection for which nothing was asked of the store.
+  bool from_memory = false;
 };
 
 /// Checks everything about a request that needs no store, but the names.

@@ -317,7 +317,7 @@ Op<Result<LimitsChange>> set_limits(Context& cx, const Scope& scope,
 
   LimitsChange change;
   bool written = false;
-  for (int attempt = 0; !written && attempt < kSetAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kSetAttempts; ++attempt) {
     Result<Stored> stored = co_await read_scope(cx, scope);
     if (!stored) co_return stored.error();
     if (stored->corrupt) co_return *stored->corrupt;
@@ -337,6 +337,11 @@ Op<Result<LimitsChange>> set_limits(Context& cx, const Scope& scope,
     forget_scope(cx, scope);
     if (!done) co_return done.error();
     written = *done;
+    if (written) break;
+    cx.report(EventKind::kConflict, scope.entity_id(), scope.resource_name());
+    if (attempt + 1 < kSetAttempts) {
+      cx.report(EventKind::kRetry, scope.entity_id(), scope.resource_name());
+    }
   }
   if (!written && !options.dry_run) {
     co_return Error(ErrorCode::kConflict, "the scope keeps changing; try again in 100 ms");

@@ -19,6 +19,8 @@ namespace stint::ops {
 /// and what they say together. Levels come from the cache unless `uncached`.
 class ConfigReads {
  public:
+  static constexpr std::size_t kLevels = 4;
+
   ConfigReads(Context& cx, std::string_view entity, std::string_view resource, bool uncached,
               TimePoint now);
 
@@ -39,7 +41,7 @@ class ConfigReads {
 
   Context* cx_;
   TimePoint now_;
-  std::array<Level, 4> levels_;
+  std::array<Level, kLevels> levels_;
 };
 
 /// What a scope itself says. Errors: `kNotFound`, `kCorrupt`. One read.

@@ -133,11 +133,23 @@ struct Context {
   bool past_deadline_allowed = false;
   /// Set when a bucket that was remembered is gone: its whole namespace may be (R98).
   bool bucket_vanished = false;
+  /// Set by the driver when it hands the first request to the store.
+  bool store_asked = false;
 
   /// Tells the observer, if there is one. The views need to live during the call only.
   void report(EventKind kind, std::string_view entity, std::string_view resource,
               std::string_view limit = {}, const Error* error = nullptr) const {
-    if (observer != nullptr) observer->on_event(Event{kind, entity, resource, limit, error});
+    if (observer != nullptr) {
+      observer->on_event(
+          {.kind = kind, .entity = entity, .resource = resource, .limit = limit, .error = error});
+    }
+  }
+  /// The same of several things at once; nothing when there are none of them.
+  void report_count(EventKind kind, std::uint64_t count, std::string_view entity,
+                    std::string_view resource) const {
+    if (observer != nullptr && count > 0) {
+      observer->on_event({.kind = kind, .entity = entity, .resource = resource, .count = count});
+    }
   }
 };
 

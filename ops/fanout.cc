@@ -129,6 +129,8 @@ Op<Result<bool>> stamp_bucket(Context& cx, std::shared_ptr<const BucketNames> na
     bool lost = reply.outcome == store::Outcome::kConditionFailed ||
                 reply.outcome == store::Outcome::kConflict;
     if (!lost) co_return error_of(reply);
+    cx.report(EventKind::kConflict, names->entity, names->resource);
+    if (attempt + 1 < kAttempts) cx.report(EventKind::kRetry, names->entity, names->resource);
   }
   co_return false;
 }

@@ -67,6 +67,7 @@ Op<Status> correct_leg(Context& cx, LeaseLeg& part, std::vector<Delta> deltas) {
       for (const Delta& delta : deltas) delta.debit->taken += delta.amount;
       co_return Status();
     }
+    if (attempt < kConditionalAttempts) cx.report(EventKind::kRetry, names.entity, names.resource);
   }
   co_return Error(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
 }

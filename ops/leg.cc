@@ -207,6 +207,7 @@ void Leg::clear() {
   nonce = 0;
   landed = false;
   transactions = 0;
+  looked_up_ = false;
   plan.clear();
   update.clear();
 }
@@ -219,14 +220,17 @@ void Leg::take(const Context& cx, std::uint64_t hash, std::string_view entity,
   if (!remembered_) {
     view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
   }
+  if (!std::exchange(looked_up_, true)) {
+    cx.report(remembered_ ? EventKind::kViewHit : EventKind::kViewMiss, entity, resource);
+  }
   caches_ = &cx.caches;
 }
 
 void Leg::peek(const Context& cx, std::string_view entity, std::string_view resource) {
   std::uint64_t hash = view_hash(entity, resource);
-  if (!cx.caches.take_view(hash, entity, resource, false, view)) {
-    view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
-  }
+  bool known = cx.caches.take_view(hash, entity, resource, false, view);
+  if (!known) view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
+  cx.report(known ? EventKind::kViewHit : EventKind::kViewMiss, entity, resource);
 }
 
 void Leg::give_back() {
@@ -379,6 +383,10 @@ Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
   if (reads.config) {
     config_at = static_cast<int>(keys.size());
     levels.append_keys(keys);
+    std::size_t missing = keys.size() - static_cast<std::size_t>(config_at);
+    cx.report_count(EventKind::kConfigMiss, missing, names.entity, names.resource);
+    cx.report_count(EventKind::kConfigHit, ConfigReads::kLevels - missing, names.entity,
+                    names.resource);
   }
 
   images.resize(keys.size());

@@ -123,6 +123,7 @@ class Leg {
 
   Caches* caches_ = nullptr;  // where the view was taken from and goes back to
   bool remembered_ = false;
+  bool looked_up_ = false;  // the observer was told whether it was remembered
 };
 
 /// A leg whose memory is used again by the thread's next operation.

@@ -42,6 +42,7 @@ struct ReplayArguments {
   bool sorted = false;
   bool strict = false;
   bool force = false;
+  bool stats = false;
   /// Whether --store is on the command line: a replay does not write into the store that happens to
   /// be the environment's.
   bool store_given = false;
@@ -160,8 +161,14 @@ Result<int> run_replay(const ReplayArguments& arguments, Globals& globals) {
   options.name_space = manifest->name_space;
   options.clock = &clock;
   options.config_ttl = kForever;
+  {
+    // By a limiter of its own, which is not counted.
+    Limiter configured(*store, options);
+    if (Status status = apply_manifest(configured, *manifest); !status) return status.error();
+  }
+  Counters counters;
+  if (arguments.stats) options.observer = &counters;
   Limiter limiter(std::move(*store), options);
-  if (Status status = apply_manifest(limiter, *manifest); !status) return status.error();
 
   std::optional<ProgressLine> progress;
   ReplaySettings settings{arguments.sorted, arguments.strict, decisions.get()};
@@ -177,6 +184,7 @@ Result<int> run_replay(const ReplayArguments& arguments, Globals& globals) {
   Status written = decisions == nullptr ? Status() : decisions->finish();
   if (!report) return report.error();
   if (!written) return written.error();
+  if (arguments.stats) report->stats = counters.snapshot();
 
   if (globals.json) {
     JsonWriter json;
@@ -234,6 +242,8 @@ void add_replay_command(CLI::App& app, Globals& globals) {
       ->add_option("--decisions", arguments->decisions,
                    "Write one JSON line per decision to this file")
       ->type_name("FILE");
+  command->add_flag("--stats", arguments->stats,
+                    "Also tell what deciding took: store requests, capacity units, cache hits");
   command
       ->add_option(
           "--reset-rule", arguments->reset_rule,

@@ -104,6 +104,38 @@ void print_timeline(std::ostream& out, const Timeline& timeline, const Terminal&
   out << '\n' << spans.text(terminal);
 }
 
+// What does not occur in a replay, which has one thread and a store that does not fail, is left
+// out.
+void print_stats(std::ostream& out, const CounterSnapshot& stats, const Terminal& terminal) {
+  const auto units = [](double count) { return fmt::format("{:.1f}", count); };
+  Table table({Table::Align::kLeft, Table::Align::kRight, Table::Align::kRight});
+  table.add({"store requests", grouped(stats.store.requests), ""});
+  table.add({"read units", units(stats.store.read_units), ""});
+  table.add({"write units", units(stats.store.write_units), ""});
+  table.add({"index write units", units(stats.store.index_write_units), ""});
+  table.add({"rejected from memory", grouped(stats.rejected_from_memory),
+             share_of(stats.rejected_from_memory, stats.rejected)});
+  table.add({"buckets remembered", grouped(stats.view_hits),
+             share_of(stats.view_hits, stats.view_hits + stats.view_misses)});
+  out << '\n' << table.text(terminal);
+}
+
+void write_stats(JsonWriter& json, const CounterSnapshot& stats) {
+  json.begin_object();
+  json.member("store_requests", stats.store.requests);
+  json.member("read_units", stats.store.read_units);
+  json.member("write_units", stats.store.write_units);
+  json.member("index_write_units", stats.store.index_write_units);
+  json.member("rejected_from_memory", stats.rejected_from_memory);
+  json.member("view_hits", stats.view_hits);
+  json.member("view_misses", stats.view_misses);
+  json.member("config_hits", stats.config_hits);
+  json.member("config_misses", stats.config_misses);
+  json.member("conflicts", stats.conflicts);
+  json.member("retries", stats.retries);
+  json.end_object();
+}
+
 }  // namespace
 
 void SkippedRecords::add(std::uint64_t line, std::string reason) {
@@ -180,6 +212,10 @@ void write_report(JsonWriter& json, const ReplayReport& report) {
   }
   json.end_array();
   json.end_object();
+  if (report.stats) {
+    json.key("stats");
+    write_stats(json, *report.stats);
+  }
   json.end_object();
 }
 
@@ -199,6 +235,7 @@ void print_report(std::ostream& out, const ReplayReport& report, const Terminal&
   if (!report.limits.empty()) print_limits(out, report, terminal);
   if (!report.most_rejected.empty()) print_most_rejected(out, report, terminal);
   if (!report.timeline.spans().empty()) print_timeline(out, report.timeline, terminal, zone);
+  if (report.stats) print_stats(out, *report.stats, terminal);
 }
 
 }  // namespace stint::cli

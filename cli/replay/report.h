@@ -14,6 +14,7 @@
 #include "cli/json_writer.h"
 #include "cli/replay/timeline.h"
 #include "cli/terminal.h"
+#include "stint/counters.h"
 #include "stint/time.h"
 
 namespace stint::cli {
@@ -77,6 +78,8 @@ struct ReplayReport {
   std::vector<EntityTotals> most_rejected;
   Timeline timeline;
   SkippedRecords skipped;
+  /// What the limiter did to decide, if that was asked for.
+  std::optional<CounterSnapshot> stats;
 };
 
 /// The object of `--json`.

@@ -22,25 +22,12 @@
 
 namespace stint {
 
-/// What the limiter asked of its store since it was made, failed requests included. Units are the
-/// capacity units of DynamoDB, reckoned alike on every store: a write counts one for each 1,024
-/// bytes begun, a read one for each 4,096 bytes begun or half of that if eventually consistent, an
-/// item written in a transaction twice.
-struct RequestStats {
-  std::uint64_t requests = 0;
-  double read_units = 0;
-  /// Of the table itself.
-  double write_units = 0;
-  /// Of its secondary indexes, which are charged beside the table.
-  double index_write_units = 0;
-};
-
 struct LimiterOptions {
   /// Separates tenants that share a store.
   std::string name_space = "default";
   /// Must outlive the limiter; absent: the system clock.
   Clock* clock = nullptr;
-  /// Must outlive the limiter; absent: events are dropped.
+  /// Must outlive the limiter and its leases; absent: events are dropped.
   Observer* observer = nullptr;
   /// How long resolved configuration is trusted, absence included.
   Millis config_ttl{60'000};
@@ -164,7 +151,7 @@ class STINT_EXPORT Limiter {
   /// A hint that this pair is used next; makes a following acquire cheaper. Never fails.
   void prefetch(std::string_view entity, std::string_view resource) noexcept;
 
-  /// Calls in flight may be counted in part.
+  /// What the limiter asked of its store since it was made. Calls in flight may be counted in part.
   RequestStats stats() const;
   /// Forgets cached configuration and bucket images. The following calls read them again.
   void forget_caches();

@@ -4,6 +4,7 @@
 
 #include "stint/amount.h"
 #include "stint/config.h"
+#include "stint/counters.h"
 #include "stint/decision.h"
 #include "stint/entity.h"
 #include "stint/limit.h"

@@ -204,6 +204,7 @@ TEST_F(FailingStore, P98_FailingOpenIsMarkedAndFailingClosedIsAnError) {
   EXPECT_TRUE(open->limits().empty());
   EXPECT_EQ(events.count(EventKind::kDegraded), 1);
   EXPECT_EQ(events.count(EventKind::kStoreError), 2);
+  EXPECT_EQ(events.count(EventKind::kCallFailed), 1);
   // A degraded lease does nothing, without complaint.
   EXPECT_TRUE(open->lease().adjust("s", 5).ok());
   EXPECT_TRUE(open->lease().settle().ok());

@@ -48,8 +48,30 @@ std::shared_ptr<store::Engine> open_engine(const std::string& name, const std::s
 
 void Events::on_event(const Event& event) noexcept {
   std::lock_guard lock(mutex_);
-  seen_.push_back({event.kind, std::string(event.entity), std::string(event.limit),
-                   event.error != nullptr ? std::optional(*event.error) : std::nullopt});
+  seen_.push_back({.kind = event.kind,
+                   .from_memory = event.from_memory,
+                   .entity = std::string(event.entity),
+                   .resource = std::string(event.resource),
+                   .limit = std::string(event.limit),
+                   .count = event.count,
+                   .requested = event.requested,
+                   .error = event.error != nullptr ? std::optional(*event.error) : std::nullopt,
+                   .store = event.store != nullptr ? std::optional(*event.store) : std::nullopt,
+                   .duration = event.duration});
+}
+
+std::vector<Events::Seen> Events::all() const {
+  std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+std::string Events::story() const {
+  std::string text;
+  for (const Seen& seen : all()) {
+    if (!text.empty()) text += ' ';
+    text += to_string(seen.kind);
+  }
+  return text;
 }
 
 int Events::count(EventKind kind) const {
@@ -65,7 +87,7 @@ Events::Seen Events::last(EventKind kind) const {
     if (seen->kind == kind) return *seen;
   }
   ADD_FAILURE() << "no event " << to_string(kind);
-  return {kind, {}, {}, std::nullopt};
+  return {.kind = kind};
 }
 
 void Events::clear() {

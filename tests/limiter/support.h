@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "stint/limiter.h"
+#include "stint/observer.h"
 #include "store/engine.h"
 #include "store/image.h"
 #include "testing/fake_clock.h"
@@ -41,15 +42,24 @@ class Events final : public Observer {
  public:
   struct Seen {
     EventKind kind;
-    std::string entity;
-    std::string limit;
-    std::optional<Error> error;
+    bool from_memory = false;
+    std::string entity = {};
+    std::string resource = {};
+    std::string limit = {};
+    std::uint64_t count = 1;
+    MilliTokens requested = {};
+    std::optional<Error> error = std::nullopt;
+    std::optional<RequestStats> store = std::nullopt;
+    std::chrono::nanoseconds duration{0};
   };
 
   void on_event(const Event& event) noexcept override;
   int count(EventKind kind) const;
   /// The last event of a kind, which must exist.
   Seen last(EventKind kind) const;
+  std::vector<Seen> all() const;
+  /// The names of all kinds in order, with blanks between.
+  std::string story() const;
   void clear();
 
  private:

@@ -55,6 +55,34 @@ TEST(CliReplayReport, WritesOneObject) {
       R"({"begin_ms":1700158680000,"admitted":0,"rejected":500}]}})");
 }
 
+TEST(CliReplayReport, TellsWhatDecidingTookIfThatWasCounted) {
+  ReplayReport report = sample();
+  CounterSnapshot& stats = report.stats.emplace();
+  stats.rejected = 500;
+  stats.rejected_from_memory = 250;
+  stats.store = {
+      .requests = 1'250, .read_units = 7.5, .write_units = 1'000, .index_write_units = 0};
+  stats.view_hits = 1'499;
+  stats.view_misses = 1;
+  stats.config_hits = 2;
+  stats.config_misses = 3;
+  stats.conflicts = 4;
+  stats.retries = 5;
+  JsonWriter json;
+  write_report(json, report);
+  const std::string end =
+      R"(]},"stats":{"store_requests":1250,"read_units":7.5,"write_units":1000.0,)"
+      R"("index_write_units":0.0,"rejected_from_memory":250,"view_hits":1499,"view_misses":1,)"
+      R"("config_hits":2,"config_misses":3,"conflicts":4,"retries":5}})";
+  EXPECT_TRUE(json.text().ends_with(end)) << json.text();
+
+  std::ostringstream out;
+  print_report(out, report, Terminal{}, TimeZone::find("UTC").value());
+  EXPECT_NE(out.str().find("store requests         1,250"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("rejected from memory     250  50.0 %"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("buckets remembered     1,499  99.9 %"), std::string::npos) << out.str();
+}
+
 TEST(CliReplayReport, KeepsTheFirstTenSkippedRecords) {
   SkippedRecords skipped;
   for (std::uint64_t line = 1; line <= 25; ++line) skipped.add(line, "x");
