@@ -24,9 +24,10 @@ inline constexpr bool kRecyclesMemory = true;
 #endif
 
 /// A thread's free blocks by size, in steps of `kStep` bytes below `kSlots` steps; larger ones go
-/// to the general allocator. A thread keeps at most `kKept` blocks of a size, so that one that only
-/// releases what others allocated does not hoard. `Use` tells pools apart.
-template <typename Use, std::size_t kStep, std::size_t kSlots, std::size_t kKept>
+/// to the general allocator. A thread keeps at most `kKeptBytes` of each size, so that one that
+/// only releases what others allocated does not hoard; they go back when the thread ends. `Use`
+/// tells pools apart.
+template <typename Use, std::size_t kStep, std::size_t kSlots, std::size_t kKeptBytes>
 class RecycledMemory {
  public:
   static void* allocate(std::size_t size) {
@@ -48,7 +49,7 @@ class RecycledMemory {
     std::size_t slot = slot_of(size);
     if (slot < kSlots && kRecyclesMemory && !closed()) {
       List& list = lists().of[slot];
-      if (list.count < kKept) {
+      if ((list.count + 1) * (slot + 1) * kStep <= kKeptBytes) {
         list.head = new (memory) Block{list.head};
         ++list.count;
         return;

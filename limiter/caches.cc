@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 #include "base/prefetch.h"
@@ -98,41 +99,53 @@ std::uint32_t ViewTable::insert(Shard& shard, std::uint64_t hash) {
 
 bool ViewTable::take(std::uint64_t hash, std::string_view entity, std::string_view resource,
                      bool exclusively, ops::View& view) {
-  std::uint64_t generation = generation_.load(std::memory_order_acquire);
   Shard& shard = shard_of(hash);
   std::lock_guard lock(shard.mutex);
   std::uint32_t index = find(shard, hash, entity, resource);
-  if (index == kNone) {
-    view.generation = generation;
-    return false;
+  if (index != kNone) {
+    Entry& entry = shard.entries[index];
+    entry.used = true;
+    if (exclusively) {
+      view = std::move(entry.view);
+      // The number tells this taking from an earlier one of the same place.
+      if (++shard.takings == 0) ++shard.takings;
+      entry.taken = static_cast<std::uint64_t>(shard.takings) << 32 | index;
+      view.taken_from = entry.taken;
+    } else {
+      view = entry.view;
+      view.taken_from = 0;
+    }
   }
-  Entry& entry = shard.entries[index];
-  entry.used = true;
-  if (exclusively) {
-    view = std::move(entry.view);
-    // The number tells this taking from an earlier one of the same place.
-    entry.taken = static_cast<std::uint64_t>(++shard.takings) << 32 | index;
-    if (shard.takings == 0) entry.taken = static_cast<std::uint64_t>(++shard.takings) << 32 | index;
-    view.taken_from = entry.taken;
-  } else {
-    view = entry.view;
-    view.taken_from = 0;
-  }
-  view.generation = generation;
-  return true;
+  view.generation = generation();
+  view.shard_generation = shard.generation;
+  return index != kNone;
 }
 
-void ViewTable::put(ops::View&& view) {
+// The pair may have been remembered a second time while its view was away.
+void ViewTable::remove_doubles(Shard& shard, std::uint32_t kept) {
+  const Entry& entry = shard.entries[kept];
+  const ops::BucketNames& names = *entry.view.names;
+  std::uint32_t next = shard.heads[entry.hash & (shard.heads.size() - 1)];
+  while (next != kNone) {
+    std::uint32_t index = std::exchange(next, shard.entries[next].next);
+    const Entry& other = shard.entries[index];
+    if (index == kept || other.hash != entry.hash || other.taken != 0) continue;
+    if (other.view.names->entity == names.entity && other.view.names->resource == names.resource) {
+      remove(shard, index);
+    }
+  }
+}
+
+void ViewTable::put(ops::View&& view) noexcept try {
   const ops::BucketNames& names = *view.names;
   std::uint64_t hash = names.hash;
-  bool outdated = view.generation != generation_.load(std::memory_order_acquire);
-  if (outdated) {
-    view.image = store::ImagePtr();
-    view.config.reset();
-  }
   ops::View replaced;  // destroyed outside of the lock
   Shard& shard = shard_of(hash);
   std::lock_guard lock(shard.mutex);
+  if (view.generation != generation() || view.shard_generation != shard.generation) {
+    view.image = store::ImagePtr();
+    view.config.reset();
+  }
   std::uint32_t index = static_cast<std::uint32_t>(view.taken_from);
   bool has_place = view.taken_from != 0 && index < shard.entries.size() &&
                    shard.entries[index].taken == view.taken_from;
@@ -150,20 +163,24 @@ void ViewTable::put(ops::View&& view) {
   entry.taken = 0;
   entry.used = true;
   entry.view = std::move(view);
+  if (has_place) remove_doubles(shard, index);
+} catch (const std::bad_alloc&) {
+  // What cannot be remembered is read again.
 }
 
 void ViewTable::forget(std::string_view entity, std::string_view resource) {
   std::uint64_t hash = ops::view_hash(entity, resource);
   Shard& shard = shard_of(hash);
   std::lock_guard lock(shard.mutex);
+  ++shard.generation;
   std::uint32_t index = find(shard, hash, entity, resource);
   if (index != kNone) remove(shard, index);
 }
 
 void ViewTable::forget_entity(std::string_view entity) {
-  begin_generation();
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
+    ++shard.generation;
     for (std::uint32_t i = 0; i < shard.entries.size(); ++i) {
       const Entry& entry = shard.entries[i];
       if (entry.occupied && entry.taken == 0 && entry.view.names->entity == entity) {
@@ -174,15 +191,15 @@ void ViewTable::forget_entity(std::string_view entity) {
 }
 
 void ViewTable::forget_configs() {
-  begin_generation();
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
+    ++shard.generation;
     for (Entry& entry : shard.entries) entry.view.config.reset();
   }
 }
 
 void ViewTable::clear() {
-  begin_generation();
+  generation_.fetch_add(1, std::memory_order_acq_rel);
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     shard.heads.assign(kFirstHeads, kNone);

@@ -26,9 +26,10 @@ class ViewTable {
   explicit ViewTable(std::size_t capacity);
 
   /// As `ops::Caches`.
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   bool take(std::uint64_t hash, std::string_view entity, std::string_view resource,
             bool exclusively, ops::View& view);
-  void put(ops::View&& view);
+  void put(ops::View&& view) noexcept;
   void forget(std::string_view entity, std::string_view resource);
   void forget_entity(std::string_view entity);
   void forget_configs();
@@ -57,6 +58,7 @@ class ViewTable {
     std::uint32_t hand = 0;
     std::size_t count = 0;
     std::uint32_t takings = 0;
+    std::uint32_t generation = 0;  // counts how often something of the shard was forgotten
   };
 
   Shard& shard_of(std::uint64_t hash) { return shards_[hash >> 58]; }
@@ -66,8 +68,7 @@ class ViewTable {
   static void evict_one(Shard& shard);
   static void grow(Shard& shard);
   std::uint32_t insert(Shard& shard, std::uint64_t hash);
-  /// What was taken before this call comes back without what may be outdated.
-  void begin_generation() { generation_.fetch_add(1, std::memory_order_acq_rel); }
+  static void remove_doubles(Shard& shard, std::uint32_t kept);
 
   std::size_t shard_capacity_;
   std::vector<Shard> shards_;
@@ -78,6 +79,8 @@ class ViewTable {
 class Caches final : public ops::Caches {
  public:
   explicit Caches(std::size_t max_views) : views_(max_views) {}
+
+  std::uint64_t generation() const override { return views_.generation(); }
 
   bool take_view(std::uint64_t hash, std::string_view entity, std::string_view resource,
                  bool exclusively, ops::View& view) override {

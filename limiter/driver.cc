@@ -164,7 +164,10 @@ void drive(ops::Runner& runner, const DriverSetup& setup) {
       case ops::Runner::Pending::kNothing: break;
       case ops::Runner::Pending::kTurn: {
         // Without its turn the operation may go on, but the store will not be asked.
-        if (queued) expired = !turn.take(runner.turn().buckets(), setup.deadline) || expired;
+        if (queued && !turn.take(runner.turn().buckets(), setup.deadline)) {
+          expired = true;
+          if (setup.turn_missed != nullptr) *setup.turn_missed = true;
+        }
         if (setup.observer != nullptr && turn.waited() > Steady::duration::zero()) {
           setup.observer->on_event({.kind = EventKind::kWaited, .duration = turn.waited()});
         }

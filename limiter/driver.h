@@ -69,6 +69,8 @@ struct DriverSetup {
   bool times_store = false;
   /// If not null, set with the first request.
   bool* store_asked = nullptr;
+  /// If not null, set when the operation did not get its turn.
+  bool* turn_missed = nullptr;
 };
 
 /// Answers what `runner` asks for until its operation is done.

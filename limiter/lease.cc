@@ -2,6 +2,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/wide.h"
@@ -76,11 +77,13 @@ internal::LeaseStatePtr internal::new_lease_state(LeaseEnder& ender) {
 void internal::LeaseStateDeleter::operator()(LeaseState* state) const noexcept {
   std::unique_ptr<LeaseState> owned(state);
   if (owned == nullptr || SpareStates::closed()) return;
-  std::vector<std::unique_ptr<LeaseState>>& spare = SpareStates::of_thread();
-  if (spare.size() >= SpareStates::kMost) return;
-  if (spare.capacity() == 0) spare.reserve(SpareStates::kMost);
   owned->record_.clear();
-  spare.push_back(std::move(owned));
+  try {
+    std::vector<std::unique_ptr<LeaseState>>& spare = SpareStates::of_thread();
+    if (spare.size() < SpareStates::kMost) spare.push_back(std::move(owned));
+  } catch (const std::bad_alloc&) {
+    // Then it is not kept.
+  }
 }
 
 Lease::Lease() = default;

@@ -1,5 +1,6 @@
 #include "stint/limiter.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <forward_list>
@@ -111,13 +112,14 @@ class Limiter::Impl final : public internal::LeaseEnder {
 
   /// Runs `make(context)` to its end. The result's error type is `Error`.
   template <typename Make>
-  auto call(const Make& make, std::optional<Millis> timeout = std::nullopt)
+  auto call(const Make& make, std::optional<Millis> timeout = std::nullopt,
+            Steady::time_point start = Steady::now())
       -> decltype(make(std::declval<ops::Context&>()).take_result()) {
-    Steady::time_point start = Steady::now();
     if (!options_status_) return options_status_.error();
     // Seeds of calls must not meet those of another limiter: equal nonces would be taken for one.
     Random random(mix_hash(seed_, calls_.fetch_add(1, std::memory_order_relaxed)));
     Steady::time_point deadline = start + timeout.value_or(options_.timeout);
+    std::uint64_t cache_generation = caches_.generation();
     Result<const std::string*> ns = name_space(start, deadline, random);
     if (!ns) return ns.error();
     const StoreHandle& handle = *store_.handle();
@@ -131,14 +133,17 @@ class Limiter::Impl final : public internal::LeaseEnder {
                       random,
                       options_.observer};
       limiter::DriverSetup setup = driver_setup(deadline, cx.past_deadline_allowed);
+      cx.cache_generation = cache_generation;
       setup.store_asked = &cx.store_asked;
+      setup.turn_missed = &cx.turn_missed;
       auto result = limiter::run(make(cx), setup);
       if (!cx.bucket_vanished) return result;
       // Perhaps because its namespace was purged; then the name may stand for another by now.
       forget_name_space(*ns);
       if (result.ok() || result.error().code() != ErrorCode::kInvalidArgument) return result;
+      cache_generation = caches_.generation();
       Result<const std::string*> present = name_space(start, deadline, random);
-      if (!present || *present == *ns) return result;
+      if (!present || **present == **ns) return result;
       ns = present;
     }
   }
@@ -160,7 +165,8 @@ class Limiter::Impl final : public internal::LeaseEnder {
 
   Result<Decision> acquire(const AcquireRequest& request) {
     Status valid = ops::validate_acquire(request);
-    if (valid && name_space_.load(std::memory_order_acquire) == nullptr) {
+    Steady::time_point start = Steady::now();
+    if (valid && known_name_space(start) == nullptr) {
       // Looking the namespace up may write, which no call with a wrong name may.
       valid = ops::validate_names(request);
     }
@@ -168,7 +174,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
     internal::LeaseStatePtr lease = internal::new_lease_state(*this);
     Result<ops::Acquired> acquired =
         call([&](ops::Context& cx) { return ops::acquire(cx, request, lease->record()); },
-             request.timeout);
+             request.timeout, start);
     if (!acquired) return failed_acquire(request, acquired.error());
     switch (acquired->outcome) {
       case Outcome::kRejected: {
@@ -235,8 +241,12 @@ class Limiter::Impl final : public internal::LeaseEnder {
     if (!id) return id.error();
     const std::string* before = name_space_.load(std::memory_order_relaxed);
     if (before == nullptr || *before != *id) {
+      auto known = std::find(name_spaces_.begin(), name_spaces_.end(), *id);
+      name_space_.store(
+          known != name_spaces_.end() ? &*known : &name_spaces_.emplace_front(std::move(*id)),
+          std::memory_order_release);
+      // Afterwards: who has learnt the former id by now remembers nothing by it.
       if (before != nullptr) caches_.clear();
-      name_space_.store(&name_spaces_.emplace_front(std::move(*id)), std::memory_order_release);
     }
     resolved_at_.store(at.time_since_epoch().count(), std::memory_order_release);
     return name_space_.load(std::memory_order_relaxed);

@@ -170,10 +170,14 @@ class Acquire {
         [&](const Consume& consume) { return config.record->find(consume.limit) != nullptr; });
   }
 
-  /// The same after an error, with nothing of the buckets that are left alone remembered.
-  LeaseRecord fail() {
-    if (!child.landed) child.forget();
-    if (parent && !parent->landed) parent->forget();
+  /// The same after an error. Where that may have to do with what was remembered of the buckets,
+  /// they are forgotten, but for what landed.
+  LeaseRecord fail(ErrorCode code) {
+    if (code == ErrorCode::kCorrupt || code == ErrorCode::kConflict ||
+        code == ErrorCode::kOutcomeUnknown) {
+      if (!child.landed) child.forget();
+      if (parent && !parent->landed) parent->forget();
+    }
     return end();
   }
 
@@ -342,6 +346,8 @@ Op<Status> send_both(Context& cx, LegWrite& first, LegWrite& second, TimePoint n
 Op<Status> write_legs(Context& cx, Acquire& acquire, TimePoint now, int attempt) {
   bool child_writes = acquire.writes(acquire.child);
   bool parent_writes = acquire.parent && acquire.writes(*acquire.parent);
+  // What was left to write may be gone, when another writer took the limit away meanwhile.
+  if (!child_writes && !parent_writes) co_return Status();
   LegWrite child_write(cx, acquire.child);
   if (child_writes) acquire.prepare(child_write, now, attempt);
   if (!parent_writes) {
@@ -495,7 +501,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     }
     if (prepared && job.parent_moved()) {
       if (job.parent && job.parent->landed) {
-        Status left = co_await give_back_landed(cx, job.take_parent_landed());
+        LeaseRecord landed = job.take_parent_landed();
+        Status left = co_await give_back_landed(cx, std::move(landed));
         if (!left) {
           trouble = left.error();
           break;
@@ -553,7 +560,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
         continue;
       }
       Acquired result = job.disabled(*disabled);
-      Status returned = co_await give_back_landed(cx, job.end());
+      LeaseRecord landed = job.end();
+      Status returned = co_await give_back_landed(cx, std::move(landed));
       static_cast<void>(returned);
       co_return result;
     }
@@ -585,7 +593,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       }
       if (reread) continue;
       Acquired result = child_short || parent_short ? job.rejected(now) : job.admitted(now, lease);
-      Status returned = co_await give_back_landed(cx, job.end());
+      LeaseRecord landed = job.end();
+      Status returned = co_await give_back_landed(cx, std::move(landed));
       static_cast<void>(returned);
       co_return result;
     }
@@ -603,7 +612,10 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       store::UpdateRequest update = write.update();
       auto reply = co_await ask(update);
       std::optional<Result<Landing>> landing = told_landing(cx, job.child, reply, now);
-      if (!landing) landing = co_await look_up_landing(cx, job.child, now, false);
+      if (!landing) {
+        auto looked_up = co_await look_up_landing(cx, job.child, now, false);
+        landing.emplace(std::move(looked_up));
+      }
       if (*landing) {
         job.child.landed = **landing == Landing::kLanded;
       } else {
@@ -618,7 +630,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     }
     if (job.child.landed && job.parent_moved()) {
       if (job.parent && job.parent->landed) {
-        Status left = co_await give_back_landed(cx, job.take_parent_landed());
+        LeaseRecord landed = job.take_parent_landed();
+        Status left = co_await give_back_landed(cx, std::move(landed));
         if (!left) {
           trouble = left.error();
           break;
@@ -638,11 +651,13 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       cx.report(EventKind::kRetry, request.entity, request.resource);
     }
   }
-  // What went wrong may have to do with what was remembered.
-  Status returned = co_await give_back_landed(cx, job.fail());
+  if (!trouble) {
+    trouble = Error(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
+  }
+  LeaseRecord landed = job.fail(trouble->code());
+  Status returned = co_await give_back_landed(cx, std::move(landed));
   static_cast<void>(returned);
-  if (trouble) co_return std::move(*trouble);
-  co_return Error(ErrorCode::kConflict, "other writers won every attempt; try again in 100 ms");
+  co_return std::move(*trouble);
 }
 
 }  // namespace stint::ops

@@ -72,8 +72,9 @@ struct View {
   bool contended = false;
   /// The cache's own: where the view was taken from, 0 for a copy.
   std::uint64_t taken_from = 0;
-  /// The cache's own: tells a view that was taken before something was forgotten.
+  /// The cache's own: tell a view that was taken before something was forgotten.
   std::uint64_t generation = 0;
+  std::uint32_t shard_generation = 0;
 };
 
 /// What operations remember between calls. Implementations are thread-safe.
@@ -81,6 +82,8 @@ class Caches {
  public:
   virtual ~Caches() = default;
 
+  /// Counts how often everything was forgotten.
+  virtual std::uint64_t generation() const = 0;
   /// What is remembered of a pair; `hash` is its `view_hash`. False, with nothing but what the
   /// cache needs for itself in `view`, when that is nothing. `exclusively`: the caller has the
   /// bucket's turn, so the view is handed over instead of copied; it must be given back, also
@@ -131,6 +134,10 @@ struct Context {
   Observer* observer;
   /// Set while what was taken is given back: that goes on past the deadline of the call.
   bool past_deadline_allowed = false;
+  /// Of the caches, from before `ns` was learnt: what is remembered by it may be outdated.
+  std::uint64_t cache_generation = 0;
+  /// Set when the call waited for its turn in vain. It may go on, but the store is not asked.
+  bool turn_missed = false;
   /// Set when a bucket that was remembered is gone: its whole namespace may be (R98).
   bool bucket_vanished = false;
   /// Set by the driver when it hands the first request to the store.

@@ -36,7 +36,8 @@ void name_deltas(Leg& leg, const std::vector<Delta>& deltas) {
 /// Writes the deltas of one bucket. A bucket or limit that is gone takes no credit.
 Op<Status> correct_leg(Context& cx, LeaseLeg& part, std::vector<Delta> deltas) {
   const BucketNames& names = *part.names;
-  Leg leg;
+  PooledLeg pooled;
+  Leg& leg = *pooled;
   leg.call_limits = part.call_limits;
   bool is_credit = std::any_of(deltas.begin(), deltas.end(),
                                [](const Delta& delta) { return delta.amount < 0; });

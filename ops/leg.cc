@@ -167,6 +167,9 @@ class SpareLegs {
   }
 
  private:
+  // Room from the start, so that giving a leg back takes no memory.
+  SpareLegs() { legs_.reserve(kMostSpareLegs); }
+
   std::vector<std::unique_ptr<Leg>> legs_;
 };
 
@@ -187,7 +190,7 @@ PooledLeg::~PooledLeg() {
   leg_->give_back();
   leg_->clear();
   std::vector<std::unique_ptr<Leg>>& spare = SpareLegs::of_thread();
-  if (spare.size() < kMostSpareLegs) spare.push_back(std::move(leg_));
+  if (spare.size() < spare.capacity()) spare.push_back(std::move(leg_));
 }
 
 void Leg::clear() {
@@ -204,6 +207,10 @@ void Leg::clear() {
   expired = false;
   owner_stamp.reset();
   named.clear();
+  demands.clear();
+  seeds.clear();
+  undecodable = false;
+  remembered_ = false;
   nonce = 0;
   landed = false;
   transactions = 0;
@@ -212,31 +219,37 @@ void Leg::clear() {
   update.clear();
 }
 
-void Leg::take(const Context& cx, std::uint64_t hash, std::string_view entity,
+void Leg::take(Context& cx, std::uint64_t hash, std::string_view entity,
                std::string_view resource) {
+  // Without the turn somebody else may be at work with the view.
+  if (cx.turn_missed) return look_up(cx, hash, entity, resource, false);
   // Where other processes write too, the callers of this one do not wait for each other either.
-  bool exclusively = !cx.capabilities.shared_writers;
+  look_up(cx, hash, entity, resource, !cx.capabilities.shared_writers);
+  caches_ = &cx.caches;
+}
+
+void Leg::peek(Context& cx, std::string_view entity, std::string_view resource) {
+  look_up(cx, view_hash(entity, resource), entity, resource, false);
+}
+
+void Leg::look_up(Context& cx, std::uint64_t hash, std::string_view entity,
+                  std::string_view resource, bool exclusively) {
   remembered_ = cx.caches.take_view(hash, entity, resource, exclusively, view);
+  view.generation = cx.cache_generation;
   if (!remembered_) {
     view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
   }
   if (!std::exchange(looked_up_, true)) {
     cx.report(remembered_ ? EventKind::kViewHit : EventKind::kViewMiss, entity, resource);
   }
-  caches_ = &cx.caches;
-}
-
-void Leg::peek(const Context& cx, std::string_view entity, std::string_view resource) {
-  std::uint64_t hash = view_hash(entity, resource);
-  bool known = cx.caches.take_view(hash, entity, resource, false, view);
-  if (!known) view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
-  cx.report(known ? EventKind::kViewHit : EventKind::kViewMiss, entity, resource);
 }
 
 void Leg::give_back() {
   if (caches_ == nullptr) return;
   // An owner that could not be stamped yet must be looked up again.
   if (owner_stamp) view.config.reset();
+  // The item may be mended by another writer.
+  if (undecodable) view.image = store::ImagePtr();
   std::exchange(caches_, nullptr)->put_view(std::move(view));
   view = View();
 }
@@ -308,7 +321,10 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
     return reads;
   }
 
-  if (Status decoded = decode_leg(cx, leg); !decoded) return decoded.error();
+  if (Status decoded = decode_leg(cx, leg); !decoded) {
+    leg.undecodable = true;
+    return decoded.error();
+  }
   bucket::BucketState& state = leg.state;
   leg.worths.clear();
   for (const LimitState& limit : state.limits) {
@@ -624,12 +640,17 @@ schema::WriteExtras LegWrite::extras(TimePoint now) const {
   return extras;
 }
 
+void LegWrite::begin() {
+  creation_.reset();
+  planned_from_ = nullptr;
+  prepared_ = true;
+}
+
 void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   Leg& leg = *leg_;
   if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
   leg.plan.clear();
-  creation_.reset();
-  planned_from_ = nullptr;
+  begin();
   empty_ = leg.named.empty();
   if (empty_) return;
   for (NamedLimit& named : leg.named) named.soft = is_soft(leg, named, now);
@@ -698,15 +719,15 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
     }
   }
   leg.update.assign(leg.plan, *leg.view.layout, leg.state, extras(now));
-  // The locked form demands of the item nothing but what the plan found there, except that access
-  // is not refused.
-  if (!fast && !leg.state.disabled) planned_from_ = leg.view.image.get();
+  // The locked form demands of the item nothing but what the plan found there.
+  bool as_read = leg.view.layout->reads_as_stored() && !leg.owner_stamp;
+  if (!fast && as_read) planned_from_ = leg.view.image.get();
 }
 
 void LegWrite::prepare_plain(TimePoint now) {
   Leg& leg = *leg_;
   if (leg.nonce == 0) leg.nonce = cx_->random.next_int63();
-  creation_.reset();
+  begin();
   leg.plan.clear();
   leg.plan.now = now;
   leg.plan.refilled_at = leg.state.refilled_at;
@@ -727,7 +748,7 @@ void LegWrite::prepare_plain(TimePoint now) {
 void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_limits) {
   Leg& leg = *leg_;
   leg.nonce = cx_->random.next_int63();
-  creation_.reset();
+  begin();
   empty_ = false;
   bucket::PlanOptions options;
   options.reevaluate = true;

@@ -2,6 +2,7 @@
 #ifndef STINT_OPS_LEG_H_
 #define STINT_OPS_LEG_H_
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -52,15 +53,15 @@ class Leg {
 
   /// Starts from what the caches remember of shard 0. Precondition: the caller has the bucket's
   /// turn, whose hash is `hash`; what is known is handed over until `give_back`.
-  void take(const Context& cx, std::uint64_t hash, std::string_view entity,
-            std::string_view resource);
+  /// A call that has missed its turn gets a copy.
+  void take(Context& cx, std::uint64_t hash, std::string_view entity, std::string_view resource);
   /// The same for a caller without the turn, who only looks: a copy, never given back.
-  void peek(const Context& cx, std::string_view entity, std::string_view resource);
+  void peek(Context& cx, std::string_view entity, std::string_view resource);
   /// Has the caches remember what the leg knows. Does nothing unless the view was taken.
   void give_back();
   /// The same, but with nothing left to be remembered.
   void forget();
-  bool taken() const { return caches_ != nullptr; }
+  bool taken() const { return view.names != nullptr; }
   /// Whether the caches knew anything when the view was taken.
   bool remembered() const { return remembered_; }
 
@@ -87,6 +88,7 @@ class Leg {
   std::vector<const schema::ConfiguredLimit*> missing;
   BypassMode bypass = BypassMode::kEnforce;
   bool expired = false;
+  bool undecodable = false;
   /// Set while the owner that the item names is not the one that was read; it will be restamped.
   std::optional<schema::OwnerStamp> owner_stamp;
 
@@ -118,6 +120,8 @@ class Leg {
 
  private:
   friend class PooledLeg;
+  void look_up(Context& cx, std::uint64_t hash, std::string_view entity, std::string_view resource,
+               bool exclusively);
   /// Forgets everything, but keeps the memory of its lists for the next use.
   void clear();
 
@@ -220,6 +224,7 @@ class LegWrite {
   /// Whether there is anything to write at all.
   bool empty() const { return empty_; }
   store::UpdateRequest update() const {
+    assert(prepared_ && !creates());
     return leg_->update.request(leg_->names().key, planned_from_);
   }
   /// Appends the leg's members of a transaction: the write first.
@@ -229,6 +234,7 @@ class LegWrite {
   Leg& leg() const { return *leg_; }
 
  private:
+  void begin();
   void prepare_creation(TimePoint now);
   schema::WriteExtras extras(TimePoint now) const;
 
@@ -243,6 +249,7 @@ class LegWrite {
   Leg* leg_;
   std::optional<Creation> creation_;
   const store::Image* planned_from_ = nullptr;  // where the update's condition holds of it
+  bool prepared_ = false;
   bool empty_ = false;
 };
 

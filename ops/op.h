@@ -26,7 +26,8 @@ namespace stint::ops {
 /// in this process; elsewhere just for the time. The answer is the clock, read after all waiting.
 class TurnRequest {
  public:
-  /// Hashes of the buckets, `schema`'s keys. Replaces the turn held before.
+  /// `view_hash`es of the buckets; those of other namespaces with the same names queue along.
+  /// Replaces the turn held before.
   explicit TurnRequest(std::span<const std::uint64_t> buckets) : buckets_(buckets) {}
   std::span<const std::uint64_t> buckets() const { return buckets_; }
 
@@ -91,7 +92,7 @@ inline constexpr bool kMayBeAwaited<TurnAwaiter> = true;
 
 /// Frames are larger than what the general allocator is quick at, and the same few sizes come again
 /// with every call.
-using FrameMemory = RecycledMemory<struct FrameUse, 256, 32, 64>;
+using FrameMemory = RecycledMemory<struct FrameUse, 256, 32, 32 * 1024>;
 
 class PromiseBase {
  public:

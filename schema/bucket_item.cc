@@ -28,13 +28,14 @@ constexpr std::string_view kFieldNames[kFieldCount] = {"tk",    "cp",     "ra", 
 /// Item-level attributes of a bucket. `st_n` and `st_r` are stint's own (decision 22): the nonce of
 /// the last write, and what the last refill left below a milli-token.
 struct Names {
+  // Those that every bucket has come first, which gives them one place in all shapes.
   AttrId entity_id = store::intern("entity_id");
   AttrId resource = store::intern("resource");
-  AttrId refilled_at = store::intern("rf");
-  AttrId valid_until = store::intern("vu");
-  AttrId shard_count = store::intern("shard_count");
   AttrId cascade = store::intern("cascade");
   AttrId parent_id = store::intern("parent_id");
+  AttrId refilled_at = store::intern("rf");
+  AttrId shard_count = store::intern("shard_count");
+  AttrId valid_until = store::intern("vu");
   AttrId parent_generation = store::intern("pgen");
   AttrId incarnation = store::intern("pinc");
   AttrId disabled = store::intern("disabled");
@@ -429,6 +430,10 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
   if (visible > model::kMaxLimits) return corrupt(item, "more than 12 limits on one bucket");
 
   for (const LimitLayout& limit : layout->limits_) {
+    for (Field field : {Field::kBalance, Field::kCapacity, Field::kRefill, Field::kPeriod}) {
+      bool there = item.number(limit.fields[static_cast<std::size_t>(field)]).has_value();
+      layout->reads_as_stored_ = layout->reads_as_stored_ && there;
+    }
     LimitState& blank = layout->blank_limits_.emplace_back();
     blank.name = limit.name;
     blank.reserved = limit.reserved;
@@ -466,6 +471,10 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
         load.role = role_of(parsed->field);
         load.limit = static_cast<std::uint8_t>(limit);
       }
+    }
+    if (load.role == kDisabled) layout->reads_as_stored_ = false;
+    if (load.role == kBypass || load.role == role_of(Field::kSoft)) {
+      layout->reads_as_stored_ = layout->reads_as_stored_ && entry.type() == ValueType::kNumber;
     }
     if (load.role == kOther) continue;
     bool any_type = load.role == kDisabled || load.role == kBypass || load.role == kRemainders ||

@@ -72,6 +72,10 @@ class BucketLayout {
   const std::string& levels_text(std::size_t limit) const { return limits_[limit].levels_text; }
   const std::string& resets_text(std::size_t limit) const { return limits_[limit].resets_text; }
   const std::string& zone() const { return zone_; }
+  /// Whether every attribute that a write's condition may name is there in the form in which
+  /// decoding takes it. False for items with a refusal of access, and for odd ones of other
+  /// writers, of which a condition may fail although they can be read.
+  bool reads_as_stored() const { return reads_as_stored_; }
   /// Whether the item holds remainders; then every refill must replace them.
   bool has_remainders() const { return has_remainders_; }
 
@@ -124,6 +128,7 @@ class BucketLayout {
   std::vector<LimitLayout> limits_;
   std::string zone_;
   bool has_remainders_ = false;
+  bool reads_as_stored_ = true;
   mutable std::atomic<Prepared*> prepared_{nullptr};
 };
 

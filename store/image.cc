@@ -16,7 +16,7 @@ namespace stint::store {
 namespace {
 
 /// Every write makes a block and gives up another of the same size.
-using BlockMemory = RecycledMemory<struct ImageUse, 64, 64, 32>;
+using BlockMemory = RecycledMemory<struct ImageUse, 64, 64, 16 * 1024>;
 
 bool has_text(ValueType type) {
   return type != ValueType::kNumber && type != ValueType::kBool && type != ValueType::kNull;
@@ -245,6 +245,7 @@ ImageBuilder::ImageBuilder(const Image& base) : base_(ImageAssembler::share(base
     } else {
       added.number = entry.number;
     }
+    highest_ = entry.id();
     slots_.push_back(std::move(added));
   }
 }
@@ -257,9 +258,13 @@ ImageBuilder::ImageBuilder(const Key& key) {
 }
 
 ImageBuilder::Slot& ImageBuilder::slot(AttrId id) {
-  for (Slot& present : slots_) {
-    if (present.id == id) return present;
+  // Most attributes are set in the order in which their names were met first.
+  if (slots_.empty() || index_of(id) <= index_of(highest_)) {
+    for (Slot& present : slots_) {
+      if (present.id == id) return present;
+    }
   }
+  if (slots_.empty() || index_of(id) > index_of(highest_)) highest_ = id;
   return slots_.emplace_back(
       Slot{id, ValueType::kNull, 0, std::string_view(), std::string(), true});
 }

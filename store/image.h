@@ -74,9 +74,10 @@ class Image {
   /// attribute that is absent the hint holds where it would stand.
   const ImageEntry* find(AttrId id, const PositionHint& hint) const {
     std::uint32_t at = hint.get();
+    if (at > count_) return find_and_hint(id, hint);
     const ImageEntry* entry = entries() + at;
     if (at < count_ && entry->id() == id) return entry;
-    if (at > 0 && at <= count_ && index_of(entry[-1].id()) < index_of(id) &&
+    if (at > 0 && index_of(entry[-1].id()) < index_of(id) &&
         (at == count_ || index_of(entry->id()) > index_of(id))) {
       return nullptr;
     }
@@ -166,6 +167,7 @@ class ImageBuilder {
 
   ImagePtr base_;            // keeps borrowed texts alive
   std::vector<Slot> slots_;  // in the order of their setting
+  AttrId highest_{};         // of the slots
 };
 
 /// A self-contained form of an image for disk: attribute names spelled out, versioned by its first

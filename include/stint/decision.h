@@ -2,6 +2,7 @@
 #ifndef STINT_DECISION_H_
 #define STINT_DECISION_H_
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -146,11 +147,23 @@ class STINT_EXPORT Decision {
   /// Precondition: admitted. Ownership stays with the decision; move it out to keep it longer.
   Lease& lease() { return lease_; }
   /// Precondition: rejected.
-  const Rejection& rejection() const { return refusal_->rejection; }
+  const Rejection& rejection() const {
+    assert(outcome_ == Outcome::kRejected);
+    return refusal_->rejection;
+  }
   /// Precondition: disabled. Who is refused, and the level that says so.
-  const std::string& disabled_entity() const { return refusal_->entity; }
-  const std::string& disabled_resource() const { return refusal_->resource; }
-  const std::string& disabled_level() const { return refusal_->level; }
+  const std::string& disabled_entity() const {
+    assert(outcome_ == Outcome::kDisabled);
+    return refusal_->entity;
+  }
+  const std::string& disabled_resource() const {
+    assert(outcome_ == Outcome::kDisabled);
+    return refusal_->resource;
+  }
+  const std::string& disabled_level() const {
+    assert(outcome_ == Outcome::kDisabled);
+    return refusal_->level;
+  }
   bool degraded() const { return lease_.degraded(); }
 
  private:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "limiter/store_handle.h"
+#include "schema/bucket_fields.h"
 #include "schema/keys.h"
 #include "schema/records.h"
 #include "stint/limiter.h"
@@ -323,6 +324,26 @@ TEST_F(Contention, R63_TransactionInTheWayIsRetried) {
   }
   Availability seen = own.available(kUser, kApi).value();
   EXPECT_EQ(find_status(seen.limits, "rate").remaining, MilliTokens(96 * kToken));
+}
+
+TEST_F(Contention, WhatHasLandedIsNotSentAgainWhenTheParentsLimitIsGone) {
+  constexpr const char* kTeam = "team";
+  limiter.create_entity(kTeam).value();
+  limiter.create_entity(kUser, {.parent = kTeam, .cascade = true}).value();
+  limiter.set_limits(kTeam, kApi, {Limit::per_hour("rph", 100)}).value();
+  limiter.set_limits(kUser, kApi, {Limit::per_hour("rph", 10)}).value();
+  ASSERT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
+
+  // The pair of writes: the child's lands, the parent's finds its limit gone.
+  engine->before_next_write(
+      [&] { other.set_limits(kTeam, kApi, {Limit::per_hour("other", 5)}).value(); });
+  // Would another write come, it would find that somebody has written in between.
+  engine->before_next_write(
+      [&] { edit_bucket([](store::ImageBuilder& item) { item.set(store::intern("st_n"), std::int64_t{42}); }); });
+  ASSERT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
+
+  EXPECT_EQ(left("rph"), 8);
+  EXPECT_EQ(bucket()->number(schema::field_attr("rph", schema::Field::kConsumed)), 2 * kToken);
 }
 
 }  // namespace
