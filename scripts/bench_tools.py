@@ -41,6 +41,21 @@ def median_interval(values, confidence=0.95):
     return best
 
 
+def fewest_rounds(confidence):
+    """How many values median_interval needs at least to be this sure."""
+    rounds = 2
+    while median_interval(range(rounds), confidence) is None:
+        rounds += 1
+    return rounds
+
+
+def confidence_of_each(cases):
+    """How sure each of so many comparisons has to be for all of them to be right with 95 %
+    together, however they depend on each other (Bonferroni).
+    """
+    return 1 - 0.05 / cases
+
+
 def variation(values):
     """Coefficient of variation, or None of fewer than two values."""
     if len(values) < 2:
@@ -62,8 +77,8 @@ class Comparison:
     verdict: str  # "slower", "faster" or "same": not told apart from noise
 
     def is_worse_than(self, tolerated):
-        """Whether the second is surely slower, and by more than this part."""
-        return self.verdict == "slower" and self.ratio > 1 + tolerated
+        """Whether the second is surely slower by more than this part."""
+        return self.verdict == "slower" and self.low > 1 + tolerated
 
 
 def verdict_of(low, high):
@@ -74,10 +89,10 @@ def verdict_of(low, high):
     return "same"
 
 
-def compare_rounds(name, unit, rounds):
+def compare_rounds(name, unit, rounds, confidence=0.95):
     """Compares pairs of costs (base, head), each pair measured one right after the other."""
     ratios = [head / base for base, head in rounds]
-    interval = median_interval(ratios)
+    interval = median_interval(ratios, confidence)
     if interval is None:
         low, high, verdict = min(ratios), max(ratios), "same"
     else:
@@ -90,8 +105,8 @@ def compare_rounds(name, unit, rounds):
 
 def compare_instructions(name, base, head):
     ratio = head / base
-    return Comparison(name, "instructions", base, head, ratio, ratio, ratio,
-                      verdict_of(ratio - INSTRUCTION_NOISE, ratio + INSTRUCTION_NOISE))
+    low, high = ratio - INSTRUCTION_NOISE, ratio + INSTRUCTION_NOISE
+    return Comparison(name, "instructions", base, head, ratio, low, high, verdict_of(low, high))
 
 
 def in_turn(rounds):
