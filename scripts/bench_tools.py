@@ -270,9 +270,9 @@ def run_quietly(command, directory):
     return done.stdout
 
 
-def build_tree(source, targets):
+def build_tree(source, targets, *definitions):
     """Builds the preset bench of a source tree and returns its directory of programs."""
-    run_quietly(["cmake", "--preset", "bench"], source)
+    run_quietly(["cmake", "--preset", "bench", *definitions], source)
     # Ninja would start more jobs than there are cores, which small machines have no memory for.
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
     run_quietly(["cmake", "--build", "--preset", "bench", "--parallel", jobs, "--target", *targets],
@@ -333,7 +333,7 @@ def programs_of(place, targets, own_benchmarks):
     tree = unpack_revision(place, "")
     replace_folder(ROOT / "bench", tree / "bench")
     try:
-        return build_tree(tree, targets)
+        return build_tree(tree, targets, "-DSTINT_BENCH_OLDER_SOURCES=ON")
     except Trouble as trouble:
         raise Trouble(f"{trouble}\n{place} does not build with the benchmarks of the working tree; "
                       "--own-benchmarks takes its own") from trouble
