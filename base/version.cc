@@ -7,6 +7,7 @@
 namespace stint {
 
 std::string_view version() {
+  // Literals end with the zero that is promised.
   return STINT_DOTTED(STINT_VERSION_MAJOR, STINT_VERSION_MINOR, STINT_VERSION_PATCH);
 }
 

@@ -7,8 +7,8 @@
 // A scenario is made once and serves all repetitions, unless its steps are limited. Rates come from
 // a loop without any other clock than the limiter's; latencies from another one that reads the
 // time-stamp counter around every step. Their counters are nanoseconds: median_ns, p99_ns, p999_ns,
-// and clock_ns, what the readings themselves add to each. `requests` counts what one step asks of
-// the store.
+// of the steps of all callers, and clock_ns, what the readings themselves add to each. `requests`
+// counts what one step asks of the store.
 //
 // Cases of several callers, or of a store on disk, are timed by the wall, in chunks that all
 // callers begin together and end together: an iteration is one chunk of each caller. So the rate is
@@ -21,11 +21,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/bench_main.h"
 #include "bench/cases.h"
 #include "bench/latency.h"
 #include "bench/turn.h"
+#include "bench/world.h"
 
 namespace stint::bench {
 namespace {
@@ -48,17 +50,31 @@ class Stage {
       present_ = &wanted;
       scenario_ = wanted.make();
       turn_.emplace(wanted.callers);
+      samples_.assign(static_cast<std::size_t>(wanted.callers), nullptr);
     }
     return *scenario_;
   }
   /// Where the callers of the case wait for each other.
   Turn& turn() { return *turn_; }
 
+  /// Gathers the samples of all callers in those of the first; each caller calls it once.
+  void gather(int caller, Samples& samples) {
+    samples_[static_cast<std::size_t>(caller)] = &samples;
+    turn_->wait();
+    if (caller == 0) {
+      for (const Samples* other : samples_) {
+        if (other != &samples) samples.take(*other);
+      }
+    }
+    turn_->wait();  // the others' samples go with their callers
+  }
+
  private:
   std::mutex mutex_;
   const Case* present_ = nullptr;
   std::unique_ptr<Scenario> scenario_;
   std::optional<Turn> turn_;
+  std::vector<Samples*> samples_;  // of each caller
 };
 
 /// Calls `step` as often as the benchmark wants it. Returns how often that was.
@@ -93,19 +109,21 @@ void measure_latency(benchmark::State& state, Stage& stage, const Case& wanted) 
   Scenario& scenario = stage.play(wanted);
   const int caller = state.thread_index();
   Samples samples(static_cast<std::size_t>(state.max_iterations * chunk_of(wanted)));
-  repeat(state, stage, wanted, [&] {
+  const std::int64_t steps = repeat(state, stage, wanted, [&] {
     const std::uint64_t begin = Ticks::before();
     scenario.step(caller);
     samples.add(Ticks::after() - begin);
   });
   samples.finish();
-  auto show = [&](const char* name, double nanoseconds) {
-    state.counters[name] = benchmark::Counter(nanoseconds, benchmark::Counter::kAvgThreads);
-  };
-  show("median_ns", samples.quantile(0.5));
-  show("p99_ns", samples.quantile(0.99));
-  show("p999_ns", samples.quantile(0.999));
-  show("clock_ns", samples.overhead());
+  stage.gather(caller, samples);
+  // Counters are summed over the callers.
+  if (caller != 0) return;
+  require(samples.count() == static_cast<std::size_t>(steps * wanted.callers),
+          "the samples of some callers are missing");
+  state.counters["median_ns"] = samples.quantile(0.5);
+  state.counters["p99_ns"] = samples.quantile(0.99);
+  state.counters["p999_ns"] = samples.quantile(0.999);
+  state.counters["clock_ns"] = samples.overhead();
 }
 
 void register_one(Stage& stage, const Case& wanted, const std::string& name,

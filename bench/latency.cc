@@ -34,6 +34,13 @@ void Samples::finish() {
   ns_per_tick_ = time.count() / static_cast<double>(Ticks::after() - first_tick_);
 }
 
+void Samples::take(const Samples& other) {
+  ticks_.resize(count_ + other.count_);
+  std::copy_n(other.ticks_.begin(), other.count_,
+              ticks_.begin() + static_cast<std::ptrdiff_t>(count_));
+  count_ += other.count_;
+}
+
 double Samples::quantile(double part) { return value_at(ticks_, count_, part) * ns_per_tick_; }
 
 }  // namespace stint::bench

@@ -50,6 +50,9 @@ class Samples {
   }
   /// Ends the measurement, which is what one tick is reckoned from.
   void finish();
+  /// Adds the samples of another caller. All processors' ticks are equally long.
+  void take(const Samples& other);
+  std::size_t count() const { return count_; }
   /// Nanoseconds that this part of all samples, 0 to 1, does not exceed. Reorders the samples.
   double quantile(double part);
   /// Median nanoseconds of two readings with nothing in between; contained in every sample.

@@ -1,61 +1,32 @@
-// The durable engine below the decision: conditional updates of bucket items, beside the rate at
-// which the database takes plain puts of the same bytes.
+// The durable engine below the decision: conditional updates of bucket items. durable_bench has
+// whole decisions, and what the database takes of plain puts.
 //
 //     cmake --preset bench && cmake --build --preset bench --target rocksdb_bench
 //     build/bench/bin/rocksdb_bench --benchmark_repetitions=5
 //
-// The items are those of a bucket with a session quota and a rate, made by the limiter itself. An
-// update subtracts from two numbers and sets a third, under a condition, as a warm debit does.
-// Entities are visited in an order without locality. Files are in the directory for temporary
-// files: TMPDIR says where.
+// The items have the attributes of a bucket with a session quota and a rate. An update changes the
+// numbers that a warm debit changes, under its condition. Entities are visited in an order without
+// locality. Files are in the directory for temporary files: TMPDIR says where.
 #include <benchmark/benchmark.h>
-#include <rocksdb/db.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <filesystem>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
-#include <thread>
+#include <variant>
 #include <vector>
 
+#include "bench/bench_main.h"
+#include "bench/world.h"
 #include "store/engine.h"
 #include "store/rocksdb/rocksdb_engine.h"
 
 namespace stint::store {
 namespace {
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "stint-bench-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-/// Visits 0 .. count-1 in an order without locality: a full-cycle linear congruence.
-class Order {
- public:
-  Order(std::size_t count, std::size_t start) : count_(count), at_(start & 0xffffff) {}
-  std::size_t next() {
-    do {
-      at_ = (at_ * 1664525 + 1013904223) & 0xffffff;
-    } while (at_ >= count_ * (0x1000000 / count_));
-    return at_ % count_;
-  }
-
- private:
-  std::size_t count_;
-  std::size_t at_;
-};
+using bench::Order;
+using bench::shrunk;
+using bench::TemporaryDirectory;
 
 AttrId a(const char* name) { return intern(name); }
 
@@ -107,10 +78,8 @@ UpdateProgram debit() {
 struct World {
   TemporaryDirectory directory;
   std::shared_ptr<Engine> engine;
-  std::unique_ptr<rocksdb::DB> plain;
   std::vector<Key> keys;
   UpdateProgram program = debit();
-  std::string plain_value;
 };
 std::unique_ptr<World> world;
 
@@ -121,33 +90,22 @@ void open_engine(const benchmark::State& state) {
   // Filled without waiting for the disk.
   RocksDbOptions filling;
   std::shared_ptr<Engine> engine = open_rocksdb_engine(world->directory.path(), filling).value();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(state.range(0)); ++i) {
+  const std::size_t entities = shrunk(static_cast<std::size_t>(state.range(0)));
+  for (std::size_t i = 0; i < entities; ++i) {
     world->keys.push_back(key_of(i));
     PutRequest put(bucket(i), nullptr, {});
     Call call{&put, {}};
     engine->execute(std::span(&call, 1));
+    bench::require(std::get<WriteReply>(call.reply).outcome == Outcome::kOk, "an item was not put");
   }
   engine.reset();
   world->engine = open_rocksdb_engine(world->directory.path(), options).value();
 }
 
-void open_plain(const benchmark::State& state) {
-  world = std::make_unique<World>();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(state.range(0)); ++i) {
-    world->keys.push_back(key_of(i));
-  }
-  world->plain_value = serialize(*bucket(0));
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  rocksdb::DB* opened = nullptr;
-  if (!rocksdb::DB::Open(options, world->directory.path(), &opened).ok()) std::abort();
-  world->plain.reset(opened);
-}
-
 void close_world(const benchmark::State&) { world.reset(); }
 
 void engine_update(benchmark::State& state) {
-  Order order(world->keys.size(), 12345 + 7919 * static_cast<std::size_t>(state.thread_index()));
+  Order order(world->keys.size(), static_cast<std::uint64_t>(state.thread_index()) + 1);
   std::int64_t now = 1'800'000'000'000;
   std::vector<std::int64_t> numbers = {1000, -1000, now, 0};
   Params params{numbers, {}};
@@ -166,34 +124,9 @@ void engine_update(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
-/// The same bytes by themselves: nothing read, decided or remembered.
-void plain_put(benchmark::State& state) {
-  Order order(world->keys.size(), 12345 + 7919 * static_cast<std::size_t>(state.thread_index()));
-  rocksdb::WriteOptions options;
-  options.sync = state.range(1) != 0;
-  for (auto _ : state) {
-    rocksdb::Status status =
-        world->plain->Put(options, world->keys[order.next()].pk(), world->plain_value);
-    if (!status.ok()) {
-      state.SkipWithError(status.ToString().c_str());
-      break;
-    }
-  }
-  state.SetItemsProcessed(state.iterations());
-  state.counters["bytes"] = static_cast<double>(world->plain_value.size());
-}
-
 constexpr int kProcess = 0;
 constexpr int kMachine = 1;
 
-BENCHMARK(plain_put)
-    ->Setup(open_plain)
-    ->Teardown(close_world)
-    ->ArgNames({"entities", "synced"})
-    ->Args({100'000, kProcess})
-    ->Threads(1)
-    ->Threads(2)
-    ->UseRealTime();
 BENCHMARK(engine_update)
     ->Setup(open_engine)
     ->Teardown(close_world)
@@ -209,14 +142,6 @@ BENCHMARK(engine_update)
     ->Args({100'000, kProcess})
     ->Threads(2)
     ->UseRealTime();
-BENCHMARK(plain_put)
-    ->Setup(open_plain)
-    ->Teardown(close_world)
-    ->ArgNames({"entities", "synced"})
-    ->Args({100'000, kMachine})
-    ->Threads(1)
-    ->Threads(64)
-    ->UseRealTime();
 BENCHMARK(engine_update)
     ->Setup(open_engine)
     ->Teardown(close_world)
@@ -230,4 +155,4 @@ BENCHMARK(engine_update)
 }  // namespace
 }  // namespace stint::store
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) { return stint::bench::run_benchmarks(argc, argv); }

@@ -9,10 +9,20 @@ include(CMakePackageConfigHelpers)
 
 set(stint_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stint")
 set(stint_pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-# From the folder of the pkg-config files to the prefix, so that an installed tree can be moved.
-file(RELATIVE_PATH stint_pkgconfig_to_prefix
-  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
-string(REGEX REPLACE "/$" "" stint_pkgconfig_to_prefix "${stint_pkgconfig_to_prefix}")
+# The prefix as seen from the folder of the pkg-config files, so that an installed tree can be moved.
+# A folder given as an absolute path is not below the prefix and cannot be moved with it.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(stint_pkgconfig_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH stint_pkgconfig_prefix
+    "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+  string(REGEX REPLACE "/$" "" stint_pkgconfig_prefix "\${pcfiledir}/${stint_pkgconfig_prefix}")
+endif()
+foreach(stint_folder IN ITEMS LIBDIR INCLUDEDIR)
+  string(TOLOWER "stint_pkgconfig_${stint_folder}" stint_variable)
+  cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_${stint_folder} BASE_DIRECTORY "\${prefix}"
+    OUTPUT_VARIABLE ${stint_variable})
+endforeach()
 
 # stint_install_component(name file DESCRIPTION text [ON package...] [LIBS flag...]
 # [REQUIRES package...]): the library, its exported target and its pkg-config file. ON are pkg-config

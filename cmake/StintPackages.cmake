@@ -11,6 +11,9 @@ if(NOT (BUILD_SHARED_LIBS AND STINT_BUILD_ROCKSDB AND STINT_BUILD_CLI AND STINT_
   message(FATAL_ERROR "stint: STINT_PACKAGE needs BUILD_SHARED_LIBS, STINT_INSTALL and all components")
 endif()
 
+find_program(STINT_GZIP gzip REQUIRED)
+mark_as_advanced(STINT_GZIP)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME stint)
 # Each package has a summary of its own, which this would stand before.

@@ -41,6 +41,21 @@ def median_interval(values, confidence=0.95):
     return best
 
 
+def fewest_rounds(confidence):
+    """How many values median_interval needs at least to be this sure."""
+    rounds = 2
+    while median_interval(range(rounds), confidence) is None:
+        rounds += 1
+    return rounds
+
+
+def confidence_of_each(cases):
+    """How sure each of so many comparisons has to be for all of them to be right with 95 %
+    together, however they depend on each other (Bonferroni).
+    """
+    return 1 - 0.05 / cases
+
+
 def variation(values):
     """Coefficient of variation, or None of fewer than two values."""
     if len(values) < 2:
@@ -62,8 +77,8 @@ class Comparison:
     verdict: str  # "slower", "faster" or "same": not told apart from noise
 
     def is_worse_than(self, tolerated):
-        """Whether the second is surely slower, and by more than this part."""
-        return self.verdict == "slower" and self.ratio > 1 + tolerated
+        """Whether the second is surely slower by more than this part."""
+        return self.verdict == "slower" and self.low > 1 + tolerated
 
 
 def verdict_of(low, high):
@@ -74,10 +89,10 @@ def verdict_of(low, high):
     return "same"
 
 
-def compare_rounds(name, unit, rounds):
+def compare_rounds(name, unit, rounds, confidence=0.95):
     """Compares pairs of costs (base, head), each pair measured one right after the other."""
     ratios = [head / base for base, head in rounds]
-    interval = median_interval(ratios)
+    interval = median_interval(ratios, confidence)
     if interval is None:
         low, high, verdict = min(ratios), max(ratios), "same"
     else:
@@ -90,8 +105,8 @@ def compare_rounds(name, unit, rounds):
 
 def compare_instructions(name, base, head):
     ratio = head / base
-    return Comparison(name, "instructions", base, head, ratio, ratio, ratio,
-                      verdict_of(ratio - INSTRUCTION_NOISE, ratio + INSTRUCTION_NOISE))
+    low, high = ratio - INSTRUCTION_NOISE, ratio + INSTRUCTION_NOISE
+    return Comparison(name, "instructions", base, head, ratio, low, high, verdict_of(low, high))
 
 
 def in_turn(rounds):
@@ -255,9 +270,9 @@ def run_quietly(command, directory):
     return done.stdout
 
 
-def build_tree(source, targets):
+def build_tree(source, targets, *definitions):
     """Builds the preset bench of a source tree and returns its directory of programs."""
-    run_quietly(["cmake", "--preset", "bench"], source)
+    run_quietly(["cmake", "--preset", "bench", *definitions], source)
     # Ninja would start more jobs than there are cores, which small machines have no memory for.
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
     run_quietly(["cmake", "--build", "--preset", "bench", "--parallel", jobs, "--target", *targets],
@@ -318,7 +333,7 @@ def programs_of(place, targets, own_benchmarks):
     tree = unpack_revision(place, "")
     replace_folder(ROOT / "bench", tree / "bench")
     try:
-        return build_tree(tree, targets)
+        return build_tree(tree, targets, "-DSTINT_BENCH_OLDER_SOURCES=ON")
     except Trouble as trouble:
         raise Trouble(f"{trouble}\n{place} does not build with the benchmarks of the working tree; "
                       "--own-benchmarks takes its own") from trouble

@@ -18,8 +18,10 @@
 
 namespace stint {
 
-/// The version of the linked library as "major.minor.patch". With shared libraries it may be a
-/// later patch than that of the headers. Never fails; costs no store request; thread-safe.
+/// The version of the linked library as "major.minor.patch". A zero follows the last character, so
+/// that `version().data()` is a C string. It is there as long as the program runs. With shared
+/// libraries it may be a later patch than that of the headers. Never fails; costs no store request;
+/// thread-safe.
 STINT_EXPORT std::string_view version();
 
 }  // namespace stint

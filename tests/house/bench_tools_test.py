@@ -86,6 +86,25 @@ class Arithmetic(unittest.TestCase):
         self.assertTrue(found.is_worse_than(0.02))
         self.assertFalse(found.is_worse_than(0.05))
 
+    def test_surely_slower_is_not_surely_slower_by_so_much(self):
+        rounds = [(100, head) for head in (102, 103, 108, 109, 110, 112)]
+        found = bench_tools.compare_rounds("case", "ns", rounds)
+        self.assertEqual((found.verdict, found.low), ("slower", 1.02))
+        self.assertGreater(found.ratio, 1.05)
+        self.assertFalse(found.is_worse_than(0.05))
+        self.assertTrue(found.is_worse_than(0.01))
+
+    def test_many_cases_have_to_be_surer_each(self):
+        self.assertEqual([bench_tools.fewest_rounds(bench_tools.confidence_of_each(cases))
+                          for cases in (1, 2, 25, 26)], [6, 7, 10, 11])
+        rounds = [(100, 100)] + [(100, 110)] * 9
+        alone = bench_tools.compare_rounds("case", "ns", rounds)
+        self.assertTrue(alone.is_worse_than(0.05))
+        among_many = bench_tools.compare_rounds("case", "ns", rounds,
+                                                bench_tools.confidence_of_each(25))
+        self.assertEqual((among_many.low, among_many.verdict), (1, "same"))
+        self.assertFalse(among_many.is_worse_than(0.05))
+
     def test_noise_is_no_difference(self):
         rounds = [(100, 104), (100, 97), (100, 105), (100, 96), (100, 103), (100, 99)]
         found = bench_tools.compare_rounds("case", "ns", rounds)
@@ -100,12 +119,17 @@ class Arithmetic(unittest.TestCase):
         self.assertAlmostEqual(found.ratio, 0.9)
 
     def test_five_rounds_decide_nothing(self):
-        self.assertEqual(bench_tools.compare_rounds("case", "ns", [(100, 200)] * 5).verdict, "same")
+        found = bench_tools.compare_rounds("case", "ns", [(100, 200)] * 5)
+        self.assertEqual(found.verdict, "same")
+        self.assertFalse(found.is_worse_than(0.05))
 
     def test_instructions(self):
         self.assertEqual(bench_tools.compare_instructions("case", 10_000, 10_010).verdict, "same")
         self.assertEqual(bench_tools.compare_instructions("case", 10_000, 10_100).verdict, "slower")
         self.assertEqual(bench_tools.compare_instructions("case", 10_000, 9_900).verdict, "faster")
+        for head, worse in ((10_510, False), (10_530, True)):
+            found = bench_tools.compare_instructions("case", 10_000, head)
+            self.assertEqual(found.is_worse_than(0.05), worse)
 
 
 class Reading(unittest.TestCase):
@@ -191,11 +215,24 @@ class Compare(unittest.TestCase):
 
     def test_threshold_and_filter(self):
         base, head = self.build("one", 100), self.build("two", 120)
-        self.assertEqual(self.compare(base, head, "--fail-above", "30").returncode, 0)
+        done = self.compare(base, head, "--fail-above", "30", "--rounds", "7")
+        self.assertEqual(done.returncode, 0, done.stderr)
         done = self.compare(base, head, "--fail-above", "10", "--filter", "b$")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "bench-compare: memory/b is 20.0 % slower\n")
-        self.assertEqual(self.compare(head, base, "--fail-above", "10").returncode, 0)
+        self.assertEqual(done.stderr,
+                         "bench-compare: memory/b is 20.0 % slower, surely more than 10 %\n")
+        self.assertEqual(
+            self.compare(head, base, "--fail-above", "10", "--rounds", "7").returncode, 0)
+
+    def test_no_threshold_where_nothing_can_be_sure(self):
+        base, head = self.build("one", 100), self.build("two", 200)
+        for arguments, said in [(("--rounds", "6"), "6 rounds and 2 cases: give --rounds 7"),
+                                (("--rounds", "5", "--filter", "b$"),
+                                 "5 rounds and 1 case: give --rounds 6")]:
+            done = self.compare(base, head, "--fail-above", "5", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(said, done.stderr)
+        self.assertIn("0 or more", self.compare(base, head, "--fail-above", "-1").stderr)
 
     def test_filter_that_leaves_out(self):
         done = self.compare(self.build("one", 100), self.build("two", 100), "--filter=-b$", "--json")

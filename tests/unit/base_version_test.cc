@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 
 namespace stint {
@@ -12,6 +13,8 @@ TEST(Version, OfTheLibraryIsThatOfTheHeadersItIsBuiltWith) {
                            std::to_string(STINT_VERSION_MINOR) + "." +
                            std::to_string(STINT_VERSION_PATCH));
 }
+
+TEST(Version, IsACString) { EXPECT_EQ(std::strlen(version().data()), version().size()); }
 
 TEST(Version, AsOneNumberComparesLikeItsParts) {
   EXPECT_EQ(STINT_VERSION / 10'000, STINT_VERSION_MAJOR);
