@@ -780,6 +780,88 @@ TEST(DurableMaintenance, AKilledImportIsResumed) {
   EXPECT_EQ(lines_of(target), expected);
 }
 
+// Overwrites a few bytes of the only table file, so many hundredths behind its beginning.
+void damage_the_table(const std::string& directory, int hundredths) {
+  std::vector<fs::path> tables;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    if (entry.path().extension() == ".sst") tables.push_back(entry.path());
+  }
+  ASSERT_EQ(tables.size(), 1u);
+  auto bytes = static_cast<std::streamoff>(fs::file_size(tables[0]));
+  std::fstream file(tables[0], std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(bytes * hundredths / 100);
+  file << std::string(8, '!');
+  ASSERT_TRUE(file.flush());
+}
+
+TEST(DurableMaintenance, ADamagedFileIsCheckedAndExported) {
+  TempDirectory directory;
+  std::string whole = directory.path() + "/whole";
+  std::uint64_t items = 0;
+  FakeClock clock(instant("2027-03-10T12:00Z"));
+  {
+    Store store = store_over(open_engine("rocksdb", whole));
+    LimiterOptions options;
+    options.clock = &clock;
+    options.seed = seed();
+    Limiter limiter(store, options);
+    EntityOptions child;
+    child.parent = "team";
+    limiter.create_entity("team").value();
+    limiter.set_limits(Scope::resource(kApi), {Limit::per_minute("rpm", 60)}).value();
+    for (int i = 0; i < 2000; ++i) {
+      std::string entity = "user-" + std::to_string(i);
+      limiter.create_entity(entity, child).value();
+      EXPECT_TRUE(limiter.acquire({entity, kApi, {{"rpm", 1}}}).value());
+    }
+    items = lines_of(store).size();
+  }
+  open_engine("rocksdb", whole);  // moves the log into a file
+  int index_damaged = 0;
+  int items_damaged = 0;
+  for (int place : {3, 10, 20, 30, 45, 60, 75, 90}) {
+    SCOPED_TRACE(place);
+    std::string path = directory.path() + "/at-" + std::to_string(place);
+    fs::copy(whole, path);
+    damage_the_table(path, place);
+    Store store = store_over(open_engine("rocksdb", path));
+    std::uint64_t unreadable = 0;
+    std::uint64_t others = 0;
+    CheckOptions options;
+    options.now = clock.now();
+    options.on_problem = [&](const StoreProblem& problem) {
+      bool of_file = problem.what.find("part of a file") != std::string::npos;
+      ++(of_file ? unreadable : others);
+    };
+    Result<CheckReport> report = check_store(store, options);
+    ASSERT_TRUE(report.ok()) << report.error().message();
+    EXPECT_TRUE(report->complete);
+    EXPECT_EQ(report->unreadable, unreadable);
+    EXPECT_EQ(unreadable, 1u);
+    // Of a block of four kilobytes.
+    EXPECT_LT(others, 400u);
+
+    std::uint64_t exported = 0;
+    auto sink = [&](const ExportPage& page) {
+      exported += page.items;
+      return Status();
+    };
+    Result<ExportReport> left = export_items(store, sink);
+    ASSERT_TRUE(left.ok()) << left.error().message();
+    EXPECT_TRUE(left->complete);
+    if (left->unreadable == 0) {
+      ++index_damaged;
+      EXPECT_GE(exported, items);
+    } else {
+      ++items_damaged;
+      EXPECT_LT(exported, items + 2);
+      EXPECT_GT(exported, items - 100) << "about a block is lost";
+    }
+  }
+  EXPECT_GT(index_damaged, 0);
+  EXPECT_GT(items_damaged, 0);
+}
+
 // ---- Backups ----
 
 class Backup : public ::testing::Test {
