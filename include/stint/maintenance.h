@@ -55,9 +55,9 @@ STINT_EXPORT Result<CheckReport> check_store(const Store& store, const CheckOpti
 /// the store by hard links where both are on one file system, and copied otherwise.
 ///
 /// It is made under another name beside the directory and renamed at the end; what an interrupted
-/// backup leaves behind is removed by the next one. Errors: `kExists` for a directory that is
-/// not empty, `kInvalidArgument` for a store that has no files, `kUnavailable` with what the file
-/// system says.
+/// backup leaves behind is removed by the next one of the same name. Errors: `kExists` for a
+/// directory that is not empty, `kInvalidArgument` for a store that has no files, `kUnavailable`
+/// with what the file system says.
 STINT_EXPORT Status backup_store(const Store& store, const std::string& directory);
 
 /// Some lines of an export, and where it stands behind them.

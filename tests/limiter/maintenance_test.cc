@@ -1,7 +1,9 @@
 // Counting, checking, backing up and moving stores, on every embedded engine.
 #include "stint/maintenance.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -940,24 +942,70 @@ TEST_F(Backup, TargetsThatAreRefused) {
   EXPECT_TRUE(backup_store(store, path("made/on/the/way")).ok());
 }
 
-TEST_F(Backup, AnInterruptedOneIsNeverTakenForAWholeOne) {
-  // A process that is no more.
-  pid_t dead = fork();
-  if (dead == 0) _exit(0);
-  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
-  std::string left = path("backup.unfinished-" + std::to_string(dead));
-  fs::create_directory(left);
-  std::ofstream(left + "/CURRENT") << "half";
-  fs::create_directory(left + ".tmp");
-  std::string alive = path("backup.unfinished-" + std::to_string(::getppid()));
-  fs::create_directory(alive);
+TEST_F(Backup, OnlyDraftsWithoutAnOwnerAreRemoved) {
+  auto make = [&](const std::string& name, const char* file) {
+    fs::create_directory(path(name));
+    std::ofstream(path(name) + "/" + file) << "x";
+  };
+  make("backup.unfinished-Dead01", "OWNER");
+  make("backup.unfinished-Alive1", "OWNER");
+  make("backup.unfinished-2024-notes", "OWNER");
+  make("backup.unfinished-99999", "OWNER");
+  make("backup.unfinished-annual", "notes");
+  make("other.unfinished-Dead01", "OWNER");
+  int alive = ::open((path("backup.unfinished-Alive1") + "/OWNER").c_str(), O_RDWR);
+  ASSERT_EQ(::flock(alive, LOCK_EX | LOCK_NB), 0);
 
   Store store = store_over(open_engine("rocksdb", path("store")));
-  EXPECT_FALSE(fs::exists(path("backup")));
+  Status made = backup_store(store, path("backup"));
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  ::close(alive);
+  EXPECT_FALSE(fs::exists(path("backup.unfinished-Dead01")));
+  for (const char* name : {"Alive1", "2024-notes", "99999", "annual"}) {
+    EXPECT_TRUE(fs::exists(path("backup.unfinished-") + name)) << name;
+  }
+  EXPECT_TRUE(fs::exists(path("other.unfinished-Dead01"))) << "of another name";
+  EXPECT_TRUE(open_embedded(path("backup")).ok());
+}
+
+TEST_F(Backup, AKilledOneIsNeverTakenForAWholeOne) {
+  auto drafts = [&] {
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory_.path())) {
+      if (entry.path().filename().string().starts_with("backup.unf")) {
+        found.push_back(entry.path());
+      }
+    }
+    return found;
+  };
+  store_over(open_engine("rocksdb", path("store")));
+  // Killed as soon as a draft is seen; it may have been renamed by then.
+  bool left = false;
+  for (int attempt = 0; attempt < 200 && !left; ++attempt) {
+    fs::remove_all(path("backup"));
+    for (const fs::path& draft : drafts()) fs::remove_all(draft);
+    pid_t child = fork();
+    if (child == 0) {
+      Store store = store_over(open_engine("rocksdb", path("store")));
+      _exit(backup_store(store, path("backup")).ok() ? 0 : 1);
+    }
+    int status = 0;
+    pid_t ended = 0;
+    while (drafts().empty() && ended == 0) ended = waitpid(child, &status, WNOHANG);
+    if (ended == 0) {
+      kill(child, SIGKILL);
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+    }
+    ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    left = !drafts().empty() && fs::exists(drafts()[0] / "OWNER");
+  }
+  ASSERT_TRUE(left);
+  fs::remove_all(path("backup"));
+  Store store = store_over(open_engine("rocksdb", path("store")));
   ASSERT_TRUE(backup_store(store, path("backup")).ok());
-  EXPECT_FALSE(fs::exists(left));
-  EXPECT_FALSE(fs::exists(left + ".tmp"));
-  EXPECT_TRUE(fs::exists(alive)) << "somebody may be at work there";
+  for (const fs::path& draft : drafts()) {
+    EXPECT_FALSE(fs::exists(draft / "OWNER")) << draft << " has no owner any more";
+  }
   EXPECT_TRUE(open_embedded(path("backup")).ok());
 }
 
