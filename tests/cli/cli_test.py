@@ -5,6 +5,7 @@
 """
 
 import decimal
+import fcntl
 import json
 import os
 import pathlib
@@ -976,6 +977,26 @@ class StoreCare(StintTest):
         self.assertEqual(self.lines("parts.jsonl"), self.lines("whole.jsonl"))
         self.assertEqual({path.name for path in self.directory.glob("parts*")}, {"parts.jsonl"})
         self.at("data", "export", "parts.jsonl", "--resume", code=4)
+
+    def test_an_export_that_could_not_get_its_name_is_resumed(self):
+        self.fill()
+        self.at("data", "export", "whole.jsonl")
+        # Nothing but the last step is left to do.
+        (self.directory / "parts.jsonl").mkdir()
+        answer = self.at("data", "export", "parts.jsonl", "--force", code=2)
+        self.assertIn("--resume", answer.err)
+        (self.directory / "parts.jsonl").rmdir()
+        self.at("data", "export", "parts.jsonl", "--resume")
+        self.assertEqual(self.lines("parts.jsonl"), self.lines("whole.jsonl"))
+        self.assertEqual({path.name for path in self.directory.glob("parts*")}, {"parts.jsonl"})
+
+    def test_two_exports_do_not_write_one_file(self):
+        self.fill()
+        with open(self.directory / "parts.jsonl.unfinished", "wb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            self.assertIn("another export",
+                          self.at("data", "export", "parts.jsonl", code=3).err)
+        self.at("data", "export", "parts.jsonl")
 
     def test_a_resumed_export_notices_a_changed_file(self):
         self.fill_many(6000)
