@@ -42,11 +42,13 @@ struct CheckOptions {
 /// keys that disagree with attributes, indexes that disagree with items, and lists that miss what
 /// they should name. Changes nothing.
 ///
-/// Reads every item and every index entry once, one request for 1,000 of them. Only where an index
-/// does not agree with the items as a whole, one request for 100 of its entries and one for each of
-/// its items come on top. Memory does not grow with the number of items. In a store that others
-/// write to meanwhile, a problem of an index or a list may be a change that was under way: check
-/// again. Errors: as of any request.
+/// Reads every item and every index entry once, one request for 1,000 of them. Where an index does
+/// not agree with the items as a whole, both are read once more, and what seems to differ is looked
+/// at: for each difference about one in 4,096 of the entries, 100 in a request, and as many of the
+/// items, each in a request of its own. Memory does not grow with the number of items. In a store
+/// that others write to meanwhile, items that come or go while the check is under way are such
+/// differences, and a problem of an index or a list may be a change that was under way: check
+/// again, or check a backup. Errors: as of any request.
 STINT_EXPORT Result<CheckReport> check_store(const Store& store, const CheckOptions& options = {});
 
 /// Writes a copy of a durable store into a directory, which must not exist or be empty. The copy is

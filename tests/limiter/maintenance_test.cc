@@ -436,6 +436,20 @@ TEST_P(Maintenance, FindsIndexesThatDoNotFit) {
   EXPECT_NE(problems[0].what.find("where it does not belong"), std::string::npos);
 }
 
+TEST_P(Maintenance, OneDifferenceOfAnIndexCostsFewRequests) {
+  fill(400);
+  auto lying = std::make_shared<LyingIndex>(engine_);
+  auto counted = std::make_shared<FaultyStore>(lying);
+  Store store = store_over(counted);
+  int queries = counted->requests(RequestKind::kQuery);
+  int reads = counted->requests(RequestKind::kBatchGet);
+  lying->hides_last = true;
+  ASSERT_EQ(problems_of(store, clock_.now()).size(), 1u);
+  // Of 80 entries a few share the part of the hidden one, at worst.
+  EXPECT_LE(counted->requests(RequestKind::kQuery) - queries, 10);
+  EXPECT_LE(counted->requests(RequestKind::kBatchGet) - reads, 1);
+}
+
 // ---- Moving ----
 
 TEST_P(Maintenance, AnImportedExportIsTheSameStore) {
