@@ -107,9 +107,7 @@ void print_report(Globals& globals, const ImportArguments& arguments, const Impo
 }
 
 std::string how_to_go_on(const ImportReport& report) {
-  if (report.written + report.already_there + report.resumed == 0) {
-    return "Nothing was written.\n";
-  }
+  if (!report.begun) return "Nothing was written.\n";
   return "The store holds a part of the items until `stint store import --resume` with the same "
          "file has\ngone on to the end; lines behind that part may be mended before.\n";
 }

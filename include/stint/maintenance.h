@@ -125,8 +125,9 @@ class STINT_EXPORT Importer {
 
   /// Takes the next line, without its line end; blank lines are passed over. Lines are written
   /// some hundred at a time, in one batch. Buckets gain or lose the reserved limit `wcu` as the
-  /// target needs it. Nothing is written for a line that is refused; after an error of a line, only
-  /// a dry run may go on.
+  /// target needs it. Nothing is written for a line that is refused. The first error ends the
+  /// import: it is answered from then on, by `finish` too, and what is written waits to be resumed.
+  /// Only a dry run goes on behind it.
   ///
   /// Errors: `kInvalidArgument`, naming the line: not an item of a store, or more than an item may
   /// be; `kExists`, naming the line: another item has this key; `kVersionMismatch`: the lines come

@@ -899,6 +899,18 @@ class StoreCare(StintTest):
         answer = self.at("new-cut", "import", "cut", code=2)
         self.assertIn("Nothing was written", answer.err)
 
+    def test_an_error_after_a_write_says_so(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        lines = (self.directory / "items.jsonl").read_text().splitlines()
+        bucket = next(line for line in lines if '"#STATE"' in line)
+        lines.append(bucket.replace('"rf":{"N":"', '"rf":{"N":"1', 1))
+        (self.directory / "twice").write_text("\n".join(lines) + "\n")
+        answer = self.at("new", "import", "twice", code=5)
+        self.assertNotIn("Nothing was written", answer.err)
+        self.assertIn("import --resume", answer.err)
+        self.at("new", "import", "items.jsonl", "--resume")
+
     def run_fed(self, data, how, *arguments):
         """Feeds a command through a pipe, sends it a signal, and then ends its input."""
         fifo = self.directory / "fifo"

@@ -717,6 +717,63 @@ TEST_P(Maintenance, AnImportGoesOnAfterAFaultAtAnyRequest) {
   }
 }
 
+TEST_P(Maintenance, AnImportSaysWhetherItSentAnything) {
+  fill(3);
+  std::vector<std::string> lines = export_lines(store_);
+  Store target = store_over(store::make_memory_engine());
+  Importer refused = Importer::start(target).value();
+  EXPECT_FALSE(refused.add("no item"));
+  EXPECT_FALSE(refused.report().begun);
+  EXPECT_FALSE(inspect_store(target).value().unfinished_import);
+
+  // Found out by the first batch, of which the store has taken the rest.
+  std::string other = bucket_line(lines);
+  std::size_t at = other.find("\"rf\":{\"N\":\"");
+  ASSERT_NE(at, std::string::npos);
+  other.replace(at + 11, 1, "2");
+  lines.push_back(other);
+  Importer importer = Importer::start(target).value();
+  for (const std::string& line : lines) importer.add(line).value();
+  Result<ImportReport> report = importer.finish();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code(), ErrorCode::kExists);
+  EXPECT_TRUE(importer.report().begun);
+  EXPECT_TRUE(inspect_store(target).value().unfinished_import);
+
+  lines.pop_back();
+  ImportOptions resume;
+  resume.resume = true;
+  report = import_lines(target, lines, resume);
+  ASSERT_TRUE(report.ok()) << error_of(report);
+  EXPECT_TRUE(report->begun);
+  EXPECT_EQ(lines_of(target), lines_of(store_));
+}
+
+TEST_P(Maintenance, AnImportWithARefusedLineIsNeverWhole) {
+  fill(400);
+  std::vector<std::string> lines = export_lines(store_);
+  ASSERT_GT(lines.size(), 700u);
+  Store target = store_over(store::make_memory_engine());
+  Importer importer = Importer::start(target).value();
+  for (std::size_t i = 0; i < 600; ++i) importer.add(lines[i]).value();
+  Status refused = importer.add("no item");
+  ASSERT_FALSE(refused.ok());
+  Status next = importer.add(lines[600]);
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.error().message(), refused.error().message());
+  Result<ImportReport> report = importer.finish();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message(), refused.error().message());
+  EXPECT_TRUE(inspect_store(target).value().unfinished_import);
+
+  ImportOptions dry_run;
+  dry_run.dry_run = true;
+  Importer dry = Importer::start(store_, dry_run).value();
+  EXPECT_FALSE(dry.add("no item").ok());
+  EXPECT_TRUE(dry.add(lines[2]).ok());
+  EXPECT_TRUE(dry.finish().ok());
+}
+
 TEST_P(Maintenance, AnExportGoesOnFromAnyPage) {
   fill(700);
   std::vector<std::string> whole = export_lines(store_);
