@@ -228,14 +228,16 @@ Result<Importer> Importer::start(const Store& store, const ImportOptions& option
     impl->lines_done = static_cast<std::uint64_t>(std::max<std::int64_t>(impl->written.lines, 0));
     impl->started = true;
     impl->report.begun = true;
-  } else if (target->unfinished && !options.replace) {
+  } else if (target->unfinished) {
+    // Also where items may be replaced: another import, once done, would declare this one done.
     return Error(ErrorCode::kExists,
                  "the store holds the first " + std::to_string(target->unfinished->lines) +
                      " lines of an unfinished import of " + target->unfinished->source +
-                     "; resume it, or make another store");
+                     "; resume it, abandon it, or make another store");
   } else if (target->holds_items && !options.replace && !options.dry_run) {
     return Error(ErrorCode::kExists, "the store holds items already; import into an empty one");
   }
+  impl->report.target_holds_items = target->holds_items;
   return Importer(std::move(impl));
 }
 
@@ -259,6 +261,16 @@ Result<ImportReport> Importer::finish() {
 }
 
 const ImportReport& Importer::report() const { return impl_->report; }
+
+Status abandon_import(const Store& store) {
+  StoreHandle& handle = *store.handle();
+  auto unfinished = run_unhurried(handle, ops::find_unfinished_import());
+  if (!unfinished) return unfinished.error();
+  if (!*unfinished) {
+    return Error(ErrorCode::kNotFound, "there is no unfinished import in this store to abandon");
+  }
+  return run_unhurried(handle, ops::finish_import());
+}
 
 Result<std::optional<StoreSettings>> exported_settings(std::string_view first_line) {
   std::optional<StoreSettings> settings;

@@ -96,11 +96,14 @@ struct ImportOptions {
   /// that are done are compared with what was given then, and not written again.
   bool resume = false;
   /// Also into a store that holds items: those of the import replace items of equal key, the others
-  /// stay. The last of several lines of equal key counts.
+  /// stay. The last of several lines of equal key counts. An unfinished import is in the way all
+  /// the same: resume or abandon it.
   bool replace = false;
   /// Also from a store with other settings; those of the target stay.
   bool other_settings = false;
-  /// Check every line, write nothing.
+  /// Check every line by itself, write nothing. Not tried is what depends on other lines or on the
+  /// items of the target: lines of equal key, namespaces that the target has under another id. A
+  /// target that holds items is reported only.
   bool dry_run = false;
   /// What the lines come from, for people who find an unfinished import.
   std::string source;
@@ -114,9 +117,9 @@ struct ImportOptions {
 ///     importer.finish().value();
 class STINT_EXPORT Importer {
  public:
-  /// Errors: `kExists` for a store that holds items, or the rest of an unfinished import, and
-  /// neither `resume` nor `replace`; `kNotFound` with `resume` where there is nothing to resume.
-  /// Up to three requests.
+  /// Errors: `kExists` for a store that holds items, without `resume`, `replace` or `dry_run`, and
+  /// for one with an unfinished import, without `resume`; `kNotFound` with `resume` where there is
+  /// nothing to resume. Up to three requests.
   static Result<Importer> start(const Store& store, const ImportOptions& options = {});
   Importer(Importer&& other) noexcept;
   Importer& operator=(Importer&& other) noexcept;
@@ -146,6 +149,10 @@ class STINT_EXPORT Importer {
   explicit Importer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+/// Gives up an unfinished import: the store holds what was written of it, and is no longer marked
+/// as holding a part. Errors: `kNotFound` where there is none; as of any request. Two requests.
+STINT_EXPORT Status abandon_import(const Store& store);
 
 /// The settings of the store that an export came from, by its first line; nothing when that is
 /// another item. Errors: `kInvalidArgument` for a line that is no item.

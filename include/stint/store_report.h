@@ -126,6 +126,8 @@ struct ImportReport {
   /// Whether anything was sent to the store, by this run or by the one that it resumes. The store
   /// may then hold a part of the items, and says so until the import is finished.
   bool begun = false;
+  /// Whether the store held items when this run began.
+  bool target_holds_items = false;
   /// Lines with an item that this run looked at.
   std::uint64_t lines = 0;
   /// Written by this run; in a dry run, those that would be. Of a batch that failed nothing is

@@ -911,6 +911,36 @@ class StoreCare(StintTest):
         self.assertIn("import --resume", answer.err)
         self.at("new", "import", "items.jsonl", "--resume")
 
+    def test_an_unfinished_import_is_abandoned(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        lines = (self.directory / "items.jsonl").read_text().splitlines()
+        bucket = next(line for line in lines if '"#STATE"' in line)
+        lines.append(bucket.replace('"rf":{"N":"', '"rf":{"N":"1', 1))
+        (self.directory / "twice").write_text("\n".join(lines) + "\n")
+        self.at("data", "import", "--abandon", code=4)
+        self.at("new", "import", "twice", code=5)
+        self.assertIn("--abandon", self.at("new", "import", "items.jsonl", "--force", code=5).err)
+        self.at("new", "import", "items.jsonl", "--abandon", code=2)
+        self.assertEqual(self.at("new", "import", "--abandon", "--json").json,
+                         {"abandoned": "twice", "lines": 0})
+        self.at("new", "import", "items.jsonl", "--force")
+        self.at("new", "import", code=2)
+
+    def test_what_a_dry_run_tells(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        answer = self.at("data", "import", "items.jsonl", "--dry-run", "--json", code=5)
+        self.assertTrue(answer.json["target_holds_items"])
+        self.assertIn("--force", answer.err)
+        self.at("data", "import", "items.jsonl", "--dry-run", "--force")
+        (self.directory / "bad").write_text("no item\n" * 30)
+        answer = self.at("new", "import", "bad", "--dry-run", "--json", code=2)
+        self.assertEqual(answer.json["bad_lines"], 30)
+        self.assertEqual(len(answer.json["first_bad_lines"]), 20)
+        self.assertIn("line 1:", answer.json["first_bad_lines"][0])
+        self.assertFalse((self.directory / "new").exists())
+
     def run_fed(self, data, how, *arguments):
         """Feeds a command through a pipe, sends it a signal, and then ends its input."""
         fifo = self.directory / "fifo"

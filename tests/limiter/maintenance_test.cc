@@ -749,6 +749,35 @@ TEST_P(Maintenance, AnImportSaysWhetherItSentAnything) {
   EXPECT_EQ(lines_of(target), lines_of(store_));
 }
 
+TEST_P(Maintenance, AnUnfinishedImportIsAbandonedByNameOnly) {
+  fill(3);
+  std::vector<std::string> lines = export_lines(store_);
+  Store target = store_over(store::make_memory_engine());
+  EXPECT_EQ(abandon_import(target).error().code(), ErrorCode::kNotFound);
+  ImportOptions first;
+  first.source = "first.jsonl";
+  {
+    Importer importer = Importer::start(target, first).value();
+    for (int i = 0; i < 600; ++i) importer.add(lines[2]).value();
+  }
+  ASSERT_TRUE(inspect_store(target).value().unfinished_import);
+  // Another one, once done, would declare the first one done.
+  ImportOptions other;
+  other.source = "other.jsonl";
+  other.replace = true;
+  Result<ImportReport> report = import_lines(target, lines, other);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code(), ErrorCode::kExists);
+  EXPECT_EQ(inspect_store(target).value().unfinished_import.value().source, "first.jsonl");
+
+  ASSERT_TRUE(abandon_import(target).ok());
+  EXPECT_FALSE(inspect_store(target).value().unfinished_import);
+  report = import_lines(target, lines, other);
+  ASSERT_TRUE(report.ok()) << error_of(report);
+  EXPECT_TRUE(report->target_holds_items);
+  EXPECT_EQ(lines_of(target), lines_of(store_));
+}
+
 TEST_P(Maintenance, AnImportWithARefusedLineIsNeverWhole) {
   fill(400);
   std::vector<std::string> lines = export_lines(store_);
