@@ -32,7 +32,7 @@ STINT_EXPORT Result<StoreInfo> inspect_store(const Store& store,
                                              const InspectOptions& options = {});
 
 struct CheckOptions {
-  /// Called for every problem as it is found, on the calling thread.
+  /// Called for every problem as it is found, on the calling thread. Must not throw.
   std::function<void(const StoreProblem&)> on_problem;
   std::optional<TimePoint> now;
   OnProgress on_progress;
@@ -64,8 +64,8 @@ STINT_EXPORT Status backup_store(const Store& store, const std::string& director
 
 /// Some lines of an export, and where it stands behind them.
 struct ExportPage {
-  /// Whole lines, each an item in DynamoDB's JSON form and a line end. The first line of an export
-  /// is the store's own record.
+  /// Whole lines, each an item in DynamoDB's JSON form and a line end; valid during the call. The
+  /// first line of an export from the beginning is the store's own record, except for DynamoDB.
   std::string_view lines;
   std::uint64_t items = 0;
   /// What could not be read and is missing.
@@ -81,12 +81,13 @@ struct ExportOptions {
   OnProgress on_progress;
 };
 
-/// Hands every item to `sink`, about a thousand at a time, as lines of text. An error of the sink
-/// ends the export and is passed on.
+/// Hands every item to `sink`, about a thousand at a time, as lines of text, on the calling thread.
+/// An error of the sink ends the export and is passed on; so does an exception.
 ///
 /// In a store that others write to meanwhile, each item is as it stood when its page was read; for
 /// one instant of the whole, export a backup. Items that cannot be read are reported and left out.
-/// Errors: `kInvalidArgument` for a start that is none; as of any request.
+/// Errors: `kInvalidArgument` for a start that cannot be one; whether it is of this store is not
+/// known, and another's may pass over items. As of any request.
 STINT_EXPORT Result<ExportReport> export_items(const Store& store,
                                                const std::function<Status(const ExportPage&)>& sink,
                                                const ExportOptions& options = {});

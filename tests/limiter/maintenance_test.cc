@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -879,6 +880,8 @@ TEST_P(Maintenance, AnExportGoesOnFromAnyPage) {
   };
   EXPECT_EQ(export_items(store_, refuse).error().message(),
             Error(ErrorCode::kUnavailable, "disk full").message());
+  auto fail = [](const ExportPage&) -> Status { throw std::runtime_error("of the sink"); };
+  EXPECT_THROW(static_cast<void>(export_items(store_, fail)), std::runtime_error);
 }
 
 #ifdef STINT_TEST_ROCKSDB
