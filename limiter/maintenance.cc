@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,9 +134,45 @@ struct Importer::Impl {
                               "; give that, or start over");
   }
 
+  // Takes one line. The caller remembers an error.
+  Status take(std::string_view line) {
+    if (line_number < lines_done) return pass_over(line);
+    Result<std::optional<ops::ImportLine>> checked = checker.check(line_number + 1, line);
+    ++line_number;
+    digest.add(line);
+    digest.add("\n");
+    if (!checked) return checked.error();
+    if (!*checked) {
+      bool blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
+      if (!blank) ++report.left_out;
+      return Status();
+    }
+    ++report.lines;
+    if (options.dry_run) {
+      ++report.written;
+      return Status();
+    }
+    batch_bytes += (*checked)->item->size_bytes();
+    batch.push_back(*std::move(*checked));
+    if (batch.size() < kBatchLines && batch_bytes < kBatchBytes) return Status();
+    return flush();
+  }
+
+  Status write_rest() {
+    if (line_number < lines_done) {
+      return Error::invalid("source", options.source,
+                            "has " + std::to_string(line_number) + " lines, and " +
+                                std::to_string(lines_done) + " were imported before");
+    }
+    if (Status flushed = flush(); !flushed) return flushed;
+    return run_unhurried(handle(), ops::finish_import());
+  }
+
   Status flush() {
     if (batch.empty() && started) return Status();
     std::span<const ops::ImportLine> lines(batch);
+    // Before the outcome is known: a write that failed may have been done all the same.
+    report.begun = true;
     if (!started) {
       // Before the first item, so that what an interruption leaves is known for what it is.
       Result<ops::BatchTally> begun =
@@ -165,6 +202,8 @@ struct Importer::Impl {
   std::uint64_t lines_done = 0;  // by an earlier run
   schema::ImportRecord written;  // what the store may say now
   bool started = false;          // whether the store says so
+  // What ended the import. Lines behind it would leave a hole that nobody knows of.
+  std::optional<Error> failed;
   std::vector<ops::ImportLine> batch;
   std::int64_t batch_bytes = 0;
 };
@@ -188,57 +227,50 @@ Result<Importer> Importer::start(const Store& store, const ImportOptions& option
     impl->written = *std::move(target->unfinished);
     impl->lines_done = static_cast<std::uint64_t>(std::max<std::int64_t>(impl->written.lines, 0));
     impl->started = true;
-  } else if (target->unfinished && !options.replace) {
+    impl->report.begun = true;
+  } else if (target->unfinished) {
+    // Also where items may be replaced: another import, once done, would declare this one done.
     return Error(ErrorCode::kExists,
                  "the store holds the first " + std::to_string(target->unfinished->lines) +
                      " lines of an unfinished import of " + target->unfinished->source +
-                     "; resume it, or make another store");
+                     "; resume it, abandon it, or make another store");
   } else if (target->holds_items && !options.replace && !options.dry_run) {
     return Error(ErrorCode::kExists, "the store holds items already; import into an empty one");
   }
+  impl->report.target_holds_items = target->holds_items;
   return Importer(std::move(impl));
 }
 
 Status Importer::add(std::string_view line) {
   Impl& impl = *impl_;
-  if (impl.line_number < impl.lines_done) return impl.pass_over(line);
-  Result<std::optional<ops::ImportLine>> checked = impl.checker.check(impl.line_number + 1, line);
-  ++impl.line_number;
-  impl.digest.add(line);
-  impl.digest.add("\n");
-  if (!checked) return checked.error();
-  if (!*checked) {
-    bool blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
-    if (!blank) ++impl.report.left_out;
-    return Status();
-  }
-  ++impl.report.lines;
-  if (impl.options.dry_run) {
-    ++impl.report.written;
-    return Status();
-  }
-  impl.batch_bytes += (*checked)->item->size_bytes();
-  impl.batch.push_back(*std::move(*checked));
-  if (impl.batch.size() < kBatchLines && impl.batch_bytes < kBatchBytes) return Status();
-  return impl.flush();
+  if (impl.failed) return *impl.failed;
+  Status taken = impl.take(line);
+  if (!taken && !impl.options.dry_run) impl.failed = taken.error();
+  return taken;
 }
 
 Result<ImportReport> Importer::finish() {
   Impl& impl = *impl_;
-  if (impl.line_number < impl.lines_done) {
-    return Error::invalid("source", impl.options.source,
-                          "has " + std::to_string(impl.line_number) + " lines, and " +
-                              std::to_string(impl.lines_done) + " were imported before");
-  }
+  if (impl.failed) return *impl.failed;
   if (impl.options.dry_run) return impl.report;
-  if (Status flushed = impl.flush(); !flushed) return flushed.error();
-  if (Status finished = run_unhurried(impl.handle(), ops::finish_import()); !finished) {
-    return finished.error();
+  if (Status done = impl.write_rest(); !done) {
+    impl.failed = done.error();
+    return done.error();
   }
   return impl.report;
 }
 
 const ImportReport& Importer::report() const { return impl_->report; }
+
+Status abandon_import(const Store& store) {
+  StoreHandle& handle = *store.handle();
+  auto unfinished = run_unhurried(handle, ops::find_unfinished_import());
+  if (!unfinished) return unfinished.error();
+  if (!*unfinished) {
+    return Error(ErrorCode::kNotFound, "there is no unfinished import in this store to abandon");
+  }
+  return run_unhurried(handle, ops::finish_import());
+}
 
 Result<std::optional<StoreSettings>> exported_settings(std::string_view first_line) {
   std::optional<StoreSettings> settings;

@@ -28,6 +28,8 @@ using schema::ItemKind;
 // real stores have some hundred.
 constexpr std::size_t kMostNames = 200'000;
 constexpr std::size_t kKeysPerGet = 100;
+// Entries of equal sort key are few.
+constexpr int kEntriesPerQuery = 8;
 
 constexpr const char* kRebuild =
     "rebuild the indexes: export the store and import that into a new one";
@@ -37,23 +39,41 @@ constexpr const char* kLost =
 
 std::string phase_of(int index) { return "index " + std::to_string(index); }
 
-// What the entries of an index amount to, in any order: equal sums mean equal entries.
-class EntrySum {
+// What entries of an index amount to, in any order: equal sums mean equal entries. Kept apart by
+// the items that the entries are of, so that where sums differ few items have to be looked at.
+class EntrySums {
  public:
   void add(const store::Image& entry, int index) {
     std::optional<store::IndexEntry> keys = store::index_entry(entry, index);
     if (!keys) return;
-    ++count_;
-    for (std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}}) {
-      std::uint64_t hash = hash_bytes(keys->sort, hash_bytes(keys->partition, seed));
-      sums_[seed - 1] += hash_bytes(entry.sk(), hash_bytes(entry.pk(), hash));
+    Sum& sum = parts_[part_of(entry)];
+    ++sum.count;
+    for (std::size_t i = 0; i < sum.hashes.size(); ++i) {
+      std::uint64_t hash = hash_bytes(keys->sort, hash_bytes(keys->partition, i + 1));
+      sum.hashes[i] += hash_bytes(entry.sk(), hash_bytes(entry.pk(), hash));
     }
   }
-  friend bool operator==(const EntrySum&, const EntrySum&) = default;
+  /// Whether the two agree in the entries of an item, and of those that share its part.
+  bool agree_about(const store::Image& item, const EntrySums& other) const {
+    return parts_[part_of(item)] == other.parts_[part_of(item)];
+  }
+  friend bool operator==(const EntrySums&, const EntrySums&) = default;
 
  private:
-  std::uint64_t count_ = 0;
-  std::array<std::uint64_t, 2> sums_{};
+  // 100 kilobytes for each index, twice; and of a million items, a part has 250.
+  static constexpr std::size_t kParts = 4096;
+
+  struct Sum {
+    std::uint64_t count = 0;
+    std::array<std::uint64_t, 2> hashes{};
+    friend bool operator==(const Sum&, const Sum&) = default;
+  };
+
+  static std::size_t part_of(const store::Image& image) {
+    return hash_bytes(image.sk(), hash_bytes(image.pk(), 0)) % kParts;
+  }
+
+  std::vector<Sum> parts_ = std::vector<Sum>(kParts);
 };
 
 class StoreChecker {
@@ -113,6 +133,12 @@ class StoreChecker {
   bool index_fits(int index) const {
     auto at = static_cast<std::size_t>(index);
     return called_for_[at] == found_[at];
+  }
+
+  /// Whether it does so for this item, or the item that an entry is of.
+  bool index_fits(int index, const store::Image& item) const {
+    auto at = static_cast<std::size_t>(index);
+    return called_for_[at].agree_about(item, found_[at]);
   }
 
   /// `item` is the one that the entry names; empty: there is none.
@@ -264,8 +290,8 @@ class StoreChecker {
   schema::ItemInspector inspector_;
   std::vector<schema::Finding> findings_;
   // Entries that the items call for, and those that were found; by index.
-  std::array<EntrySum, store::kIndexCount + 1> called_for_{};
-  std::array<EntrySum, store::kIndexCount + 1> found_{};
+  std::array<EntrySums, store::kIndexCount + 1> called_for_;
+  std::array<EntrySums, store::kIndexCount + 1> found_;
   std::size_t name_count_ = 0;
   std::map<std::string, Namespace, std::less<>> namespaces_;  // by id
   std::map<std::string, std::string, std::less<>> ids_by_name_;
@@ -350,7 +376,8 @@ Op<Status> sum_index(StoreChecker& checker, int index) {
   co_return Status();
 }
 
-// Finds the entries of an index that fit no item. Reads the item of each.
+// Finds the entries of an index that fit no item. Reads the items of those for which the sums
+// differ.
 Op<Status> find_wrong_entries(StoreChecker& checker, int index) {
   std::string phase = "items of index " + std::to_string(index);
   std::string start;
@@ -359,9 +386,13 @@ Op<Status> find_wrong_entries(StoreChecker& checker, int index) {
     store::ScanRequest scan(kScanPageItems, start, static_cast<store::Index>(index));
     auto page = co_await ask(scan);
     if (page.outcome != store::Outcome::kOk) co_return error_of(page);
-    for (std::size_t begin = 0; begin < page.images.size();) {
-      std::size_t count = batch_size(page.images, begin);
-      auto first = page.images.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::vector<store::ImagePtr> doubtful;
+    for (const store::ImagePtr& entry : page.images) {
+      if (!checker.index_fits(index, *entry)) doubtful.push_back(entry);
+    }
+    for (std::size_t begin = 0; begin < doubtful.size();) {
+      std::size_t count = batch_size(doubtful, begin);
+      auto first = doubtful.begin() + static_cast<std::ptrdiff_t>(begin);
       std::vector<store::ImagePtr> batch(first, first + static_cast<std::ptrdiff_t>(count));
       auto checked = co_await check_entries(checker, index, batch);
       if (!checked) co_return checked.error();
@@ -380,7 +411,7 @@ Op<Result<bool>> is_listed(const store::Image& item, int index) {
   std::string start;
   for (;;) {
     store::QueryRequest query(static_cast<store::Index>(index), std::string(entry->partition),
-                              std::string(entry->sort), kScanPageItems, start);
+                              std::string(entry->sort), kEntriesPerQuery, start);
     auto page = co_await ask(query);
     // Beside unreadable items the others are answered.
     bool readable = page.outcome == store::Outcome::kOk || page.outcome == store::Outcome::kCorrupt;
@@ -388,12 +419,16 @@ Op<Result<bool>> is_listed(const store::Image& item, int index) {
     for (const store::ImagePtr& image : page.images) {
       if (image->pk() == item.pk() && image->sk() == item.sk()) co_return true;
     }
-    if (!page.next) co_return false;
+    // The sort key is asked for as a prefix; entries that only begin with it come behind all
+    // others.
+    bool beyond =
+        !page.images.empty() && page.images.back()->string(store::index_sk(index)) != entry->sort;
+    if (beyond || !page.next) co_return false;
     start = *page.next;
   }
 }
 
-// Finds the items that an index lacks. A query for each item, so only done where some are missing.
+// Finds the items that an index lacks. A query for each item for which the sums differ.
 Op<Status> find_missing_entries(StoreChecker& checker, int index) {
   std::string phase = "items missing in index " + std::to_string(index);
   std::string start;
@@ -403,7 +438,7 @@ Op<Status> find_missing_entries(StoreChecker& checker, int index) {
     auto page = co_await ask(scan);
     if (page.outcome != store::Outcome::kOk) co_return error_of(page);
     for (const store::ImagePtr& image : page.images) {
-      if (!store::index_entry(*image, index)) continue;
+      if (!store::index_entry(*image, index) || checker.index_fits(index, *image)) continue;
       auto listed = co_await is_listed(*image, index);
       if (!listed) co_return listed.error();
       if (!*listed) checker.missing_entry(index, *image);

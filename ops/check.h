@@ -19,9 +19,9 @@ struct CheckSettings {
   OnProgress on_progress;
 };
 
-/// Reads all items, then all entries of every index. Writes nothing. Only for an index that does
-/// not agree with the items as a whole, each of its entries is compared with its item, and each
-/// item looked up in it.
+/// Reads all items, then all entries of every index. Writes nothing. An index that does not agree
+/// with the items as a whole is read again, and so are all items; those for which the two differ,
+/// and one in 4,096 of the others for each of these, are compared one by one.
 Op<Result<CheckReport>> check_store(const CheckSettings& settings);
 
 }  // namespace stint::ops

@@ -1,6 +1,8 @@
 #include "ops/transfer.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "ops/context.h"
@@ -217,6 +219,113 @@ Op<Status> check_namespace(const ImportLine& line) {
                       "store");
 }
 
+// A list of a namespace is made of what the namespace holds. Written over one that is there, it
+// would leave out what was there before.
+bool is_list(const ImportLine& line) {
+  return line.kind == ItemKind::kResourceRegistry || line.kind == ItemKind::kEntityConfigRegistry;
+}
+
+Op<Status> list_resources(const ImportLine& line) {
+  std::string ns(schema::place_of(line.item->pk(), line.item->sk()).ns);
+  Result<schema::ResourceRegistry> theirs = schema::decode_resource_registry(*line.item);
+  if (!theirs) co_return of_line(line.number, theirs.error());
+  store::Key key = schema::resource_registry_key(ns);
+  for (const std::string& resource : theirs->resources) {
+    store::UpdateProgram program = schema::list_resource(ns, resource);
+    store::UpdateRequest update(key, program, store::Params());
+    auto listed = co_await ask(update);
+    if (listed.outcome != store::Outcome::kOk) co_return error_of(listed);
+  }
+  co_return Status();
+}
+
+// The source's counts are the least that can be right: they also count items that an abandoned
+// import has brought without its lists.
+Op<Status> raise_counts(const ImportLine& line) {
+  std::string ns(schema::place_of(line.item->pk(), line.item->sk()).ns);
+  Result<schema::EntityConfigRegistry> theirs = schema::decode_entity_config_registry(*line.item);
+  if (!theirs) co_return of_line(line.number, theirs.error());
+  store::Key key = schema::entity_config_registry_key(ns);
+  store::GetRequest get(key, store::Consistency::kStrong);
+  auto found = co_await ask(get);
+  if (found.outcome != store::Outcome::kOk) co_return error_of(found);
+  schema::EntityConfigRegistry here;
+  if (found.image) {
+    Result<schema::EntityConfigRegistry> decoded =
+        schema::decode_entity_config_registry(*found.image);
+    if (!decoded) co_return decoded.error();
+    here = *std::move(decoded);
+  }
+  for (const auto& entry : theirs->counts) {
+    std::int64_t missing = entry.second - here.counts[entry.first];
+    if (missing <= 0) continue;
+    store::UpdateProgram program = schema::count_in_registry(ns, entry.first, missing);
+    store::UpdateRequest update(key, program, store::Params());
+    auto counted = co_await ask(update);
+    if (counted.outcome != store::Outcome::kOk) co_return error_of(counted);
+  }
+  co_return Status();
+}
+
+// Counts the entities whose limits are new to the store.
+Op<Status> count_new_configs(std::span<const ImportLine> lines) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  std::vector<store::Key> keys;
+  for (const ImportLine& line : lines) {
+    // As the check does: what is not in the index is not counted.
+    if (line.kind != ItemKind::kEntityConfig || !line.item->has(store::index_pk(3))) continue;
+    if (!seen.emplace(line.item->pk(), line.item->sk()).second) continue;
+    keys.push_back(line.item->key());
+  }
+  if (keys.empty()) co_return Status();
+  std::vector<store::GetRequest> gets;
+  gets.reserve(keys.size());
+  for (const store::Key& key : keys) gets.emplace_back(key, store::Consistency::kStrong);
+  std::vector<store::Call> calls;
+  calls.reserve(gets.size());
+  for (const store::GetRequest& get : gets) {
+    store::Call call;
+    call.request = &get;
+    calls.push_back(std::move(call));
+  }
+  co_await ask_all(calls);
+  std::map<std::pair<std::string, std::string>, std::int64_t> added;  // by namespace and resource
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto& found = std::get<store::GetReply>(calls[i].reply);
+    if (found.outcome != store::Outcome::kOk) co_return error_of(found);
+    if (found.image && found.image->has(store::index_pk(3))) continue;
+    const store::Key& key = keys[i];
+    std::string ns(schema::place_of(key.pk(), key.sk()).ns);
+    ++added[std::pair(ns, std::string(key.sk().substr(schema::kEntityConfigPrefix.size())))];
+  }
+  for (const auto& entry : added) {
+    const std::string& ns = entry.first.first;
+    store::Key key = schema::entity_config_registry_key(ns);
+    store::UpdateProgram program = schema::count_in_registry(ns, entry.first.second, entry.second);
+    store::UpdateRequest update(key, program, store::Params());
+    auto counted = co_await ask(update);
+    if (counted.outcome != store::Outcome::kOk) co_return error_of(counted);
+  }
+  co_return Status();
+}
+
+// Before the items are written: an interruption leaves lists that name too much, which does no
+// harm.
+Op<Status> add_to_lists(std::span<const ImportLine> lines) {
+  auto counted = co_await count_new_configs(lines);
+  if (!counted) co_return counted;
+  for (const ImportLine& line : lines) {
+    if (line.kind == ItemKind::kResourceRegistry) {
+      auto listed = co_await list_resources(line);
+      if (!listed) co_return listed;
+    } else if (line.kind == ItemKind::kEntityConfigRegistry) {
+      auto raised = co_await raise_counts(line);
+      if (!raised) co_return raised;
+    }
+  }
+  co_return Status();
+}
+
 Result<BatchTally> tally_batch(std::span<const ImportLine> lines,
                                std::span<const store::Call> calls) {
   BatchTally tally;
@@ -239,14 +348,21 @@ Result<BatchTally> tally_batch(std::span<const ImportLine> lines,
 
 }  // namespace
 
-Op<Result<BatchTally>> import_batch(std::span<const ImportLine> lines,
+Op<Result<BatchTally>> import_batch(std::span<const ImportLine> all,
                                     const schema::ImportRecord& progress, bool replace) {
+  std::vector<ImportLine> lines;
+  lines.reserve(all.size());
+  for (const ImportLine& line : all) {
+    if (!replace || !is_list(line)) lines.push_back(line);
+  }
   if (replace) {
     for (const ImportLine& line : lines) {
       if (line.kind != ItemKind::kNamespaceByName) continue;
       auto kept = co_await check_namespace(line);
       if (!kept) co_return kept.error();
     }
+    auto listed = co_await add_to_lists(all);
+    if (!listed) co_return listed.error();
   }
   store::Condition absent;
   absent.require(store::Term{store::Test::kItemAbsent});
@@ -266,6 +382,7 @@ Op<Result<BatchTally>> import_batch(std::span<const ImportLine> lines,
   if (!tally) co_return tally.error();
   const auto& recorded = std::get<store::WriteReply>(calls.back().reply);
   if (recorded.outcome != store::Outcome::kOk) co_return error_of(recorded);
+  tally->written += all.size() - lines.size();
   co_return *tally;
 }
 

@@ -76,8 +76,9 @@ struct BatchTally {
 };
 
 /// Writes items and the record of the import, which may only speak of earlier lines. `replace`:
-/// also over items that are there. All requests go out together; those of good lines are done even
-/// where others fail. Errors name the line.
+/// also over items that are there, but the lists of a namespace gain what is new instead, which
+/// costs a request for each listed resource and each item of an entity's limits. All requests go
+/// out together; those of good lines are done even where others fail. Errors name the line.
 Op<Result<BatchTally>> import_batch(std::span<const ImportLine> lines,
                                     const schema::ImportRecord& progress, bool replace);
 

@@ -84,6 +84,16 @@ Result<int> export_to_output(const Store& store, const ExportOptions& options, W
 
 Result<int> export_to_file(const Store& store, ExportOptions options, ExportFile& file,
                            const ExportArguments& arguments, Watch& watch, Globals& globals) {
+  const std::string resume = "`stint store export --resume` with the same arguments goes on";
+  auto finish = [&]() -> Result<int> {
+    if (Status finished = file.finish(); !finished) {
+      if (file.keep_position()) globals.hint = "The items are kept; " + resume + ".\n";
+      return finished.error();
+    }
+    print_summary(globals, arguments, file.state(), true);
+    return exit_code_of(file.state().unreadable, globals);
+  };
+  if (file.state().complete) return finish();
   options.start = file.state().position;
   auto sink = [&](const ExportPage& page) {
     report_unreadable(globals, page);
@@ -91,7 +101,6 @@ Result<int> export_to_file(const Store& store, ExportOptions options, ExportFile
   };
   Result<ExportReport> report = export_items(store, sink, options);
   watch.end_line();
-  const std::string resume = "`stint store export --resume` with the same arguments goes on";
   if (!report) {
     Status kept = file.keep_position();
     if (kept) globals.hint = "The unfinished export is kept; " + resume + ".\n";
@@ -104,9 +113,7 @@ Result<int> export_to_file(const Store& store, ExportOptions options, ExportFile
                                resume);
     return kExitInterrupted;
   }
-  if (Status finished = file.finish(); !finished) return finished.error();
-  print_summary(globals, arguments, file.state(), true);
-  return exit_code_of(file.state().unreadable, globals);
+  return finish();
 }
 
 Result<int> run_export(const ExportArguments& arguments, Globals& globals) {

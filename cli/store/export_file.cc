@@ -1,6 +1,7 @@
 #include "cli/store/export_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,16 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
+Status write_all(const std::string& path, int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return file_error(path, errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return Status();
+}
+
 // The digest of the first bytes of a file.
 Result<Digest> digest_of(const std::string& path, int descriptor, std::uint64_t bytes) {
   Digest digest;
@@ -61,6 +72,23 @@ Result<Digest> digest_of(const std::string& path, int descriptor, std::uint64_t 
     at += static_cast<std::uint64_t>(got);
   }
   return digest;
+}
+
+// Whether this process alone writes the file from now on, until it is closed.
+Status hold(const std::string& path, int descriptor) {
+  auto taken = [&] {
+    return Error(ErrorCode::kUnavailable, path + " is being written by another export");
+  };
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return taken();
+    return file_error(path, errno);
+  }
+  // The other may have finished in between: the file then has its name, and is whole.
+  struct stat held {};
+  struct stat named {};
+  if (::fstat(descriptor, &held) != 0) return file_error(path, errno);
+  if (::stat(path.c_str(), &named) != 0 || named.st_ino != held.st_ino) return taken();
+  return Status();
 }
 
 struct Kept {
@@ -97,7 +125,9 @@ Result<Kept> read_position(const std::string& path) {
                text_of("position", state.position) && text_of("digest", kept.digest) &&
                number_of("bytes", state.bytes) && number_of("items", state.items) &&
                number_of("unreadable", state.unreadable);
-  if (!whole) return malformed();
+  auto complete = json.find("complete");
+  if (!whole || complete == json.end() || !complete->is_boolean()) return malformed();
+  state.complete = complete->get<bool>();
   return kept;
 }
 
@@ -130,16 +160,19 @@ Result<ExportFile> ExportFile::create(const std::string& path, const std::string
                                          " is unfinished; --resume goes on with it, --force starts "
                                          "over");
   }
-  // Without its position, nobody takes the rest of another file for the beginning of this one.
-  if (::unlink(position_path(path).c_str()) != 0 && errno != ENOENT) {
-    return file_error(position_path(path), errno);
-  }
-  int descriptor = ::open(data_path(path).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int descriptor = ::open(data_path(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) return file_error(data_path(path), errno);
   ExportState state;
   state.store = store;
   state.form = form;
-  return ExportFile(path, descriptor, std::move(state));
+  ExportFile file(path, descriptor, std::move(state));
+  if (Status held = hold(data_path(path), descriptor); !held) return held.error();
+  // Without its position, nobody takes the rest of another file for the beginning of this one.
+  if (::unlink(position_path(path).c_str()) != 0 && errno != ENOENT) {
+    return file_error(position_path(path), errno);
+  }
+  if (::ftruncate(descriptor, 0) != 0) return file_error(data_path(path), errno);
+  return file;
 }
 
 Result<ExportFile> ExportFile::resume(const std::string& path, const std::string& store,
@@ -157,6 +190,7 @@ Result<ExportFile> ExportFile::resume(const std::string& path, const std::string
   int descriptor = ::open(data.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return file_error(data, errno);
   ExportFile file(path, descriptor, kept->state);
+  if (Status held = hold(data, descriptor); !held) return held.error();
   Result<Digest> digest = digest_of(data, descriptor, kept->state.bytes);
   if (!digest) return digest.error();
   if (digest->text() != kept->digest) {
@@ -170,22 +204,13 @@ Result<ExportFile> ExportFile::resume(const std::string& path, const std::string
   return file;
 }
 
-Status ExportFile::write_all(std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return file_error(data_path(path_), errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return Status();
-}
-
 Status ExportFile::append(std::string_view lines, const std::string& position, std::uint64_t items,
                           std::uint64_t unreadable) {
-  if (Status written = write_all(lines); !written) return written;
+  if (Status written = write_all(data_path(path_), descriptor_, lines); !written) return written;
   digest_.add(lines);
   state_.bytes += lines.size();
   state_.position = position;
+  state_.complete = position.empty();
   state_.items += items;
   state_.unreadable += unreadable;
   if (std::chrono::steady_clock::now() < next_keep_) return Status();
@@ -199,18 +224,21 @@ Status ExportFile::keep_position() {
   json["store"] = state_.store;
   json["form"] = state_.form;
   json["position"] = state_.position;
+  json["complete"] = state_.complete;
   json["bytes"] = state_.bytes;
   json["items"] = state_.items;
   json["unreadable"] = state_.unreadable;
   json["digest"] = digest_.text();
+  // A store's name need not be UTF-8.
+  std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   std::string draft = position_path(path_) + ".new";
-  {
-    std::ofstream file(draft, std::ios::binary | std::ios::trunc);
-    // A store's name need not be UTF-8.
-    file << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    file.flush();
-    if (!file) return Error::invalid("output", draft, "cannot be written");
-  }
+  int descriptor = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (descriptor < 0) return file_error(draft, errno);
+  Status written = write_all(draft, descriptor, text);
+  // After a loss of power the name must not stand over nothing.
+  if (written && ::fsync(descriptor) != 0) written = file_error(draft, errno);
+  if (::close(descriptor) != 0 && written) written = file_error(draft, errno);
+  if (!written) return written;
   if (std::rename(draft.c_str(), position_path(path_).c_str()) != 0) {
     return file_error(position_path(path_), errno);
   }

@@ -14,9 +14,10 @@ namespace stint::cli {
 
 /// How far an export is, and of what.
 struct ExportState {
-  std::string store;     // as named
-  std::string form;      // the option --for
-  std::string position;  // in the store; empty: at the beginning
+  std::string store;      // as named
+  std::string form;       // the option --for
+  std::string position;   // in the store; empty: at the beginning, or at the end where complete
+  bool complete = false;  // all is in the file, which has not got its name yet
   std::uint64_t bytes = 0;
   std::uint64_t items = 0;
   std::uint64_t unreadable = 0;
@@ -24,15 +25,16 @@ struct ExportState {
 
 /// Written as "FILE.unfinished" and renamed at the end. "FILE.position" says beside it up to where
 /// the unfinished file is sound; it is brought to the disk after what it speaks of, every few
-/// seconds.
+/// seconds. The unfinished file is locked while it is written.
 class ExportFile {
  public:
   /// Begins. Errors: `kExists` for a file or an unfinished one, unless `replace`;
-  /// `kInvalidArgument` when it cannot be written.
+  /// `kUnavailable` while another export writes it; `kInvalidArgument` when it cannot be written.
   static Result<ExportFile> create(const std::string& path, const std::string& store,
                                    const std::string& form, bool replace);
   /// Goes on where the position says. Errors: `kNotFound` without an unfinished export;
-  /// `kInvalidArgument` when it was of another store or form, or its file has been changed.
+  /// `kUnavailable` while another export writes it; `kInvalidArgument` when it was of another store
+  /// or form, or its file has been changed.
   static Result<ExportFile> resume(const std::string& path, const std::string& store,
                                    const std::string& form);
   ExportFile(ExportFile&& other) noexcept;
@@ -52,7 +54,6 @@ class ExportFile {
 
  private:
   ExportFile(std::string path, int descriptor, ExportState state);
-  Status write_all(std::string_view text);
 
   std::string path_;
   int descriptor_;

@@ -1,4 +1,4 @@
-// stint store import FILE|-
+// stint store import FILE|- and stint store import --abandon
 #include <fmt/format.h>
 
 #include <memory>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/exit_codes.h"
 #include "cli/json_writer.h"
@@ -26,6 +27,7 @@ constexpr std::uint64_t kMostShown = 20;
 struct ImportArguments {
   std::string file;
   bool resume = false;
+  bool abandon = false;
   bool force = false;
   bool other_settings = false;
   bool dry_run = false;
@@ -76,8 +78,14 @@ Result<Store> open_target(const ImportArguments& arguments, const Globals& globa
   return arguments.dry_run ? open_memory(options) : open_embedded(globals.store_name, options);
 }
 
+// The lines that a dry run found bad.
+struct BadLines {
+  std::uint64_t count = 0;
+  std::vector<std::string> first;
+};
+
 void print_report(Globals& globals, const ImportArguments& arguments, const ImportReport& report,
-                  bool complete, std::uint64_t bad_lines) {
+                  bool complete, const BadLines& bad) {
   if (globals.json) {
     JsonWriter json;
     json.begin_object();
@@ -88,14 +96,19 @@ void print_report(Globals& globals, const ImportArguments& arguments, const Impo
     json.member("already_there", report.already_there);
     json.member("resumed_lines", report.resumed);
     json.member("left_out", report.left_out);
-    json.member("bad_lines", bad_lines);
+    json.member("bad_lines", bad.count);
+    json.key("first_bad_lines");
+    json.begin_array();
+    for (const std::string& text : bad.first) json.value(text);
+    json.end_array();
+    json.member("target_holds_items", report.target_holds_items);
     json.member("complete", complete);
     json.end_object();
     globals.out << json.text() << '\n';
     return;
   }
   if (arguments.dry_run) {
-    globals.out << fmt::format("{} items are good, {} lines are not\n", report.lines, bad_lines);
+    globals.out << fmt::format("{} items are good, {} lines are not\n", report.lines, bad.count);
     return;
   }
   if (!complete) return;
@@ -107,20 +120,20 @@ void print_report(Globals& globals, const ImportArguments& arguments, const Impo
 }
 
 std::string how_to_go_on(const ImportReport& report) {
-  if (report.written + report.already_there + report.resumed == 0) {
-    return "Nothing was written.\n";
-  }
+  if (!report.begun) return "Nothing was written.\n";
   return "The store holds a part of the items until `stint store import --resume` with the same "
          "file has\ngone on to the end; lines behind that part may be mended before.\n";
 }
 
 Result<int> import_lines(Importer& importer, Lines& lines, const ImportArguments& arguments,
                          Watch& watch, Globals& globals) {
-  std::uint64_t bad_lines = 0;
-  // A dry run tells of all bad lines, anything else ends at the first.
+  BadLines bad;
+  // A dry run counts all bad lines and shows the first, anything else ends at the first.
   auto tolerated = [&](const Error& error) {
     if (!arguments.dry_run || error.code() == ErrorCode::kUnavailable) return false;
-    if (++bad_lines <= kMostShown) globals.err << "stint: " << in_short(error) << '\n';
+    if (++bad.count > kMostShown) return true;
+    bad.first.push_back(in_short(error));
+    globals.err << "stint: " << bad.first.back() << '\n';
     return true;
   };
   auto fail = [&](const Error& error) {
@@ -147,24 +160,57 @@ Result<int> import_lines(Importer& importer, Lines& lines, const ImportArguments
     if (lines.number() % kLinesBetweenLooks != 0) continue;
     if (watch.tell({"lines", lines.number()})) continue;
     watch.end_line();
-    print_report(globals, arguments, importer.report(), false, bad_lines);
+    print_report(globals, arguments, importer.report(), false, bad);
     globals.err << "stint: interrupted at line " << lines.number() << '\n';
     if (!arguments.dry_run) globals.err << how_to_go_on(importer.report());
     return kExitInterrupted;
   }
-  if (!arguments.dry_run || bad_lines == 0) {
+  if (!arguments.dry_run || bad.count == 0) {
     Result<ImportReport> report = importer.finish();
     if (!report) return fail(report.error());
   }
   watch.end_line();
-  if (bad_lines > kMostShown) {
-    globals.err << fmt::format("stint: {} more bad lines\n", bad_lines - kMostShown);
+  if (bad.count > kMostShown) {
+    globals.err << fmt::format("stint: {} more bad lines\n", bad.count - kMostShown);
   }
-  print_report(globals, arguments, importer.report(), true, bad_lines);
-  return bad_lines == 0 ? kExitOk : kExitUsage;
+  print_report(globals, arguments, importer.report(), true, bad);
+  if (bad.count > 0) return kExitUsage;
+  if (arguments.dry_run && !arguments.force && importer.report().target_holds_items) {
+    globals.err << "stint: the store holds items already; only --force imports into it\n";
+    return kExitConflict;
+  }
+  return kExitOk;
+}
+
+Result<int> run_abandon(const ImportArguments& arguments, Globals& globals) {
+  if (!arguments.file.empty() || arguments.resume || arguments.dry_run || arguments.force) {
+    return Error::invalid("abandon", "", "stands alone; import afterwards");
+  }
+  Result<Store> store = globals.open_store(IfMissing::kFail);
+  if (!store) return store.error();
+  InspectOptions quick;
+  quick.count_items = false;
+  Result<StoreInfo> info = inspect_store(*store, quick);
+  if (!info) return info.error();
+  if (Status abandoned = abandon_import(*store); !abandoned) return abandoned.error();
+  UnfinishedImport given_up = info->unfinished_import.value_or(UnfinishedImport());
+  if (globals.json) {
+    JsonWriter json;
+    json.begin_object();
+    json.member("abandoned", given_up.source);
+    json.member("lines", given_up.lines);
+    json.end_object();
+    globals.out << json.text() << '\n';
+  } else {
+    globals.out << fmt::format("abandoned; at least the first {} lines of {} stay\n",
+                               given_up.lines, given_up.source);
+  }
+  return kExitOk;
 }
 
 Result<int> run_import(const ImportArguments& arguments, Globals& globals) {
+  if (arguments.abandon) return run_abandon(arguments, globals);
+  if (arguments.file.empty()) return Error::invalid("FILE", "", "is missing");
   if (globals.store_name == "memory:") {
     return Error::invalid("store", globals.store_name, "would be gone at once; name a directory");
   }
@@ -195,8 +241,10 @@ Result<int> run_import(const ImportArguments& arguments, Globals& globals) {
   if (!importer) {
     if (importer.error().code() == ErrorCode::kExists) {
       globals.hint =
-          "--resume goes on with an unfinished import of the same file. --force imports all the "
-          "same: items of\nthe file replace those of equal key, the others stay.\n";
+          "--resume goes on with an unfinished import of the same file, --abandon gives it up. "
+          "--force imports\ninto a store that holds items: those of the file replace items of "
+          "equal "
+          "key, the others stay.\n";
     }
     return importer.error();
   }
@@ -211,11 +259,16 @@ void add_import_command(CLI::App& store, Globals& globals) {
   CLI::App* command = add_subcommand(
       store, "import", "Take the items of an export into an empty store, made if need be",
       "stint store import items.jsonl --store new-data\n\nStops at the first line that is no item. "
-      "--dry-run tells of all such lines.");
-  command->add_option("FILE", arguments->file, "What `store export` wrote; - is standard input")
-      ->required();
-  command->add_flag("--dry-run", arguments->dry_run, "Check every line, write nothing");
+      "--dry-run counts all such lines and shows the first 20.");
+  command->add_option("FILE", arguments->file, "What `store export` wrote; - is standard input");
+  command->add_flag("--dry-run", arguments->dry_run,
+                    "Check every line by itself, write nothing; keys that occur twice or are taken "
+                    "in the store are not looked for");
   command->add_flag("--resume", arguments->resume, "Go on with an import that was interrupted");
+  command->add_flag(
+      "--abandon", arguments->abandon,
+      "Give up an interrupted import, without FILE: what it has written stays, and is "
+      "taken for whole");
   command->add_flag("--force", arguments->force,
                     "Into a store that holds items: those of FILE replace items of equal key, the "
                     "others stay; the last of equal lines counts");

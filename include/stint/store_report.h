@@ -123,9 +123,15 @@ struct ExportReport {
 };
 
 struct ImportReport {
+  /// Whether anything was sent to the store, by this run or by the one that it resumes. The store
+  /// may then hold a part of the items, and says so until the import is finished.
+  bool begun = false;
+  /// Whether the store held items when this run began.
+  bool target_holds_items = false;
   /// Lines with an item that this run looked at.
   std::uint64_t lines = 0;
-  /// Written by this run; in a dry run, those that would be.
+  /// Written by this run; in a dry run, those that would be. Of a batch that failed nothing is
+  /// counted, though some of it may be written.
   std::uint64_t written = 0;
   /// Were there already with the same content.
   std::uint64_t already_there = 0;

@@ -1,17 +1,20 @@
 #include "store/rocksdb/backup.h"
 
+#include <fcntl.h>
 #include <rocksdb/db.h>
 #include <rocksdb/utilities/checkpoint.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "store/rocksdb/directory.h"
@@ -22,10 +25,42 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kUnfinished = ".unfinished-";
+// What mkdtemp replaces.
+constexpr std::string_view kRandom = "XXXXXX";
+// In a draft: locked by whoever makes it, for as long as that lives.
+constexpr const char* kOwner = "OWNER";
 
 Error failed(const fs::path& path, const std::error_code& code) {
   return Error(ErrorCode::kUnavailable, path.string() + ": " + code.message());
 }
+
+Error failed(const fs::path& path, int number) {
+  return failed(path, std::error_code(number, std::generic_category()));
+}
+
+// An open file that is locked until this goes, or the process ends.
+class LockedFile {
+ public:
+  LockedFile() = default;
+  LockedFile(LockedFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  LockedFile& operator=(LockedFile&&) = delete;
+  ~LockedFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  // Errors: the file system's; `kConflict` where another has the lock.
+  static Result<LockedFile> open(const fs::path& path, int flags) {
+    LockedFile file;
+    file.descriptor_ = ::open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file.descriptor_ < 0) return failed(path, errno);
+    if (::flock(file.descriptor_, LOCK_EX | LOCK_NB) == 0) return file;
+    if (errno != EWOULDBLOCK) return failed(path, errno);
+    return Error(ErrorCode::kConflict, path.string() + " is locked");
+  }
+
+ private:
+  int descriptor_ = -1;
+};
 
 Status check_target(const fs::path& target, const fs::path& database) {
   std::error_code code;
@@ -52,30 +87,45 @@ Status check_target(const fs::path& target, const fs::path& database) {
   return Status();
 }
 
-bool is_running(std::string_view digits) {
-  pid_t process = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), process);
-  // Of another form: not ours to judge.
-  if (error != std::errc() || process < 1) return true;
-  return ::kill(process, 0) == 0 || errno != ESRCH;
+// A new directory for a draft, which is ours until the lock goes.
+Result<LockedFile> make_draft(const fs::path& target, fs::path& draft) {
+  std::string name = target.string();
+  name.append(kUnfinished).append(kRandom);
+  if (::mkdtemp(name.data()) == nullptr) return failed(name, errno);
+  draft = name;
+  // It gets its name when it is locked, so that nobody ever finds it without an owner.
+  fs::path unnamed = draft / "OWNER.new";
+  Result<LockedFile> owner = LockedFile::open(unnamed, O_CREAT | O_EXCL);
+  if (!owner) return owner.error();
+  std::error_code code;
+  fs::rename(unnamed, draft / kOwner, code);
+  if (code) return failed(unnamed, code);
+  return owner;
 }
 
+bool may_be_draft(std::string_view name, const std::string& prefix) {
+  if (!name.starts_with(prefix) || name.size() != prefix.size() + kRandom.size()) return false;
+  name.remove_prefix(prefix.size());
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
+}
+
+// Removes the drafts of this target whose makers are no more. What is not surely a draft stays.
 Status remove_leftovers(const fs::path& target) {
   std::string prefix = target.filename().string() + std::string(kUnfinished);
-  std::vector<fs::path> leftovers;
+  std::vector<fs::path> drafts;
   std::error_code code;
   fs::directory_iterator at(target.parent_path(), code);
   for (fs::directory_iterator end; !code && at != end; at.increment(code)) {
-    std::string name = at->path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    if (!is_running(std::string_view(name).substr(prefix.size()))) {
-      leftovers.push_back(at->path());
-    }
+    if (may_be_draft(at->path().filename().string(), prefix)) drafts.push_back(at->path());
   }
   if (code) return failed(target.parent_path(), code);
-  for (const fs::path& leftover : leftovers) {
-    fs::remove_all(leftover, code);
-    if (code) return failed(leftover, code);
+  for (const fs::path& draft : drafts) {
+    Result<LockedFile> owner = LockedFile::open(draft / kOwner, 0);
+    if (!owner) continue;
+    fs::remove_all(draft, code);
+    if (code) return failed(draft, code);
   }
   return Status();
 }
@@ -98,9 +148,6 @@ Status fill(rocksdb::DB& db, const fs::path& draft) {
 }  // namespace
 
 Status write_backup(rocksdb::DB& db, const std::string& directory) {
-  // Drafts are told apart by process only.
-  static std::mutex one_at_a_time;
-  std::lock_guard lock(one_at_a_time);
   std::error_code code;
   fs::path target = fs::absolute(directory, code).lexically_normal();
   if (code) return failed(directory, code);
@@ -110,20 +157,23 @@ Status write_backup(rocksdb::DB& db, const std::string& directory) {
   if (code) return failed(target.parent_path(), code);
   if (Status removed = remove_leftovers(target); !removed) return removed;
 
-  fs::path draft = target;
-  draft += std::string(kUnfinished) + std::to_string(::getpid());
-  fs::remove_all(draft, code);  // of an attempt of this process that failed
-  if (code) return failed(draft, code);
-  Status filled = fill(db, draft);
-  if (filled) {
-    // Replaces an empty directory, and fails where something has come into it meanwhile.
-    fs::rename(draft, target, code);
-    if (code) filled = failed(target, code);
+  fs::path draft;
+  Result<LockedFile> owner = make_draft(target, draft);
+  Status done;
+  if (owner) {
+    fs::path store = draft / "store";
+    done = fill(db, store);
+    if (done) {
+      // Replaces an empty directory, and fails where something has come into it meanwhile.
+      fs::rename(store, target, code);
+      if (code) done = failed(target, code);
+    }
+  } else {
+    done = owner.error();
   }
-  if (!filled) {
-    fs::remove_all(draft, code);
-    return filled;
-  }
+  // The copy is made or not, whatever becomes of the draft: the next backup finds it.
+  if (!draft.empty()) fs::remove_all(draft, code);
+  if (!done) return done;
   return sync_path(target.parent_path().string());
 }
 

@@ -12,10 +12,12 @@ class DB;
 
 namespace stint::store {
 
-/// As `Engine::backup`. The database may be read and written meanwhile; several backups take turns.
+/// As `Engine::backup`. The database may be read and written meanwhile; several backups may be made
+/// at the same time.
 ///
-/// Made beside the target as "{directory}.unfinished-{process}" and renamed at the end. What
-/// processes that are no more have left there is removed first.
+/// Made beside the target in "{directory}.unfinished-{six letters or digits}" and renamed at the
+/// end. A file in there is locked while the backup is made: what is left of backups of this target
+/// whose file nobody holds is removed first.
 Status write_backup(rocksdb::DB& db, const std::string& directory);
 
 }  // namespace stint::store

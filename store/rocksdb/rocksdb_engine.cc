@@ -2,7 +2,6 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/iterator.h>
-#include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
@@ -26,6 +25,7 @@
 #include "store/embedded/write_plan.h"
 #include "store/rocksdb/backup.h"
 #include "store/rocksdb/committer.h"
+#include "store/rocksdb/damage.h"
 #include "store/rocksdb/database.h"
 #include "store/rocksdb/directory.h"
 #include "store/rocksdb/expired_items.h"
@@ -214,7 +214,11 @@ class RocksDbEngine final : public Engine {
       if (!record) return record.error();
       found.push_back(std::move(*record));
     }
-    if (!at->status().ok()) return Error(ErrorCode::kUnavailable, at->status().ToString());
+    if (!at->status().ok()) {
+      bool damaged = at->status().IsCorruption();
+      return Error(damaged ? ErrorCode::kCorrupt : ErrorCode::kUnavailable,
+                   at->status().ToString());
+    }
     return found;
   }
 
@@ -585,8 +589,10 @@ class RocksDbEngine final : public Engine {
       if (found.image) reply.images.push_back(std::move(found.image));
     }
     if (!at->status().ok()) {
-      reply = QueryReply();
-      set_trouble(reply, Outcome::kUnavailable, "reading: " + at->status().ToString());
+      // What lies before damage is answered beside it, as beside an item that cannot be read.
+      if (!at->status().IsCorruption()) reply = QueryReply();
+      Found trouble = read_trouble(at->status());
+      set_trouble(reply, trouble.outcome, std::move(trouble.message));
       return;
     }
     reply.cost = query_cost(index, capabilities_.index_layout, reply.images);
@@ -627,12 +633,11 @@ class RocksDbEngine final : public Engine {
           UnreadableItem{key ? Key(key->pk, key->sk) : Key(), std::move(found.message)});
     }
     if (at->status().IsCorruption()) {
-      // A whole block of the file, and no telling what it held: go on where a file is known to have
-      // an item.
-      if (!last.empty()) from = record_key(request.index(), last);
+      // A whole block of the file, and no telling what it held.
+      if (!last.empty()) from = record_key(request.index(), last) + '\0';
       reply.unreadable.push_back(
           UnreadableItem{Key(), "part of a file: " + at->status().ToString()});
-      if (std::optional<std::string> next = next_edge_of_a_file(from, end)) {
+      if (std::optional<std::string> next = find_behind_damage(*db_, from, end)) {
         reply.next = position_text(std::string_view(*next).substr(1));
       }
     } else if (!at->status().ok()) {
@@ -649,20 +654,6 @@ class RocksDbEngine final : public Engine {
     std::optional<EntryKey> key = decode_entry(entry, index);
     if (!key) return Found{Outcome::kCorrupt, ImagePtr(), "stored entry of an index: malformed"};
     return Found{Outcome::kOk, entry_image(*key, index), {}};
-  }
-
-  // The least record between the two, both excluded, with which a file of the database begins or
-  // ends.
-  std::optional<std::string> next_edge_of_a_file(const std::string& from, const std::string& end) {
-    std::vector<rocksdb::LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    std::optional<std::string> next;
-    for (const rocksdb::LiveFileMetaData& file : files) {
-      for (const std::string& edge : {file.smallestkey, file.largestkey}) {
-        if (edge > from && edge < end && (!next || edge < *next)) next = edge;
-      }
-    }
-    return next;
   }
 
   // What an entry stands for; empty when the item has left the index since.

@@ -5,6 +5,7 @@
 """
 
 import decimal
+import fcntl
 import json
 import os
 import pathlib
@@ -898,6 +899,48 @@ class StoreCare(StintTest):
         answer = self.at("new-cut", "import", "cut", code=2)
         self.assertIn("Nothing was written", answer.err)
 
+    def test_an_error_after_a_write_says_so(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        lines = (self.directory / "items.jsonl").read_text().splitlines()
+        bucket = next(line for line in lines if '"#STATE"' in line)
+        lines.append(bucket.replace('"rf":{"N":"', '"rf":{"N":"1', 1))
+        (self.directory / "twice").write_text("\n".join(lines) + "\n")
+        answer = self.at("new", "import", "twice", code=5)
+        self.assertNotIn("Nothing was written", answer.err)
+        self.assertIn("import --resume", answer.err)
+        self.at("new", "import", "items.jsonl", "--resume")
+
+    def test_an_unfinished_import_is_abandoned(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        lines = (self.directory / "items.jsonl").read_text().splitlines()
+        bucket = next(line for line in lines if '"#STATE"' in line)
+        lines.append(bucket.replace('"rf":{"N":"', '"rf":{"N":"1', 1))
+        (self.directory / "twice").write_text("\n".join(lines) + "\n")
+        self.at("data", "import", "--abandon", code=4)
+        self.at("new", "import", "twice", code=5)
+        self.assertIn("--abandon", self.at("new", "import", "items.jsonl", "--force", code=5).err)
+        self.at("new", "import", "items.jsonl", "--abandon", code=2)
+        self.assertEqual(self.at("new", "import", "--abandon", "--json").json,
+                         {"abandoned": "twice", "lines": 0})
+        self.at("new", "import", "items.jsonl", "--force")
+        self.at("new", "import", code=2)
+
+    def test_what_a_dry_run_tells(self):
+        self.fill()
+        self.at("data", "export", "items.jsonl")
+        answer = self.at("data", "import", "items.jsonl", "--dry-run", "--json", code=5)
+        self.assertTrue(answer.json["target_holds_items"])
+        self.assertIn("--force", answer.err)
+        self.at("data", "import", "items.jsonl", "--dry-run", "--force")
+        (self.directory / "bad").write_text("no item\n" * 30)
+        answer = self.at("new", "import", "bad", "--dry-run", "--json", code=2)
+        self.assertEqual(answer.json["bad_lines"], 30)
+        self.assertEqual(len(answer.json["first_bad_lines"]), 20)
+        self.assertIn("line 1:", answer.json["first_bad_lines"][0])
+        self.assertFalse((self.directory / "new").exists())
+
     def run_fed(self, data, how, *arguments):
         """Feeds a command through a pipe, sends it a signal, and then ends its input."""
         fifo = self.directory / "fifo"
@@ -976,6 +1019,26 @@ class StoreCare(StintTest):
         self.assertEqual(self.lines("parts.jsonl"), self.lines("whole.jsonl"))
         self.assertEqual({path.name for path in self.directory.glob("parts*")}, {"parts.jsonl"})
         self.at("data", "export", "parts.jsonl", "--resume", code=4)
+
+    def test_an_export_that_could_not_get_its_name_is_resumed(self):
+        self.fill()
+        self.at("data", "export", "whole.jsonl")
+        # Nothing but the last step is left to do.
+        (self.directory / "parts.jsonl").mkdir()
+        answer = self.at("data", "export", "parts.jsonl", "--force", code=2)
+        self.assertIn("--resume", answer.err)
+        (self.directory / "parts.jsonl").rmdir()
+        self.at("data", "export", "parts.jsonl", "--resume")
+        self.assertEqual(self.lines("parts.jsonl"), self.lines("whole.jsonl"))
+        self.assertEqual({path.name for path in self.directory.glob("parts*")}, {"parts.jsonl"})
+
+    def test_two_exports_do_not_write_one_file(self):
+        self.fill()
+        with open(self.directory / "parts.jsonl.unfinished", "wb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            self.assertIn("another export",
+                          self.at("data", "export", "parts.jsonl", code=3).err)
+        self.at("data", "export", "parts.jsonl")
 
     def test_a_resumed_export_notices_a_changed_file(self):
         self.fill_many(6000)

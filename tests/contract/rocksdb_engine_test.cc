@@ -464,49 +464,83 @@ TEST(RocksDbEngine, CorruptItemHarmsNoOther) {
   EXPECT_EQ(json(open_table(directory.path()).image(bad)), json(item(bad, 1)));
 }
 
-// Overwrites the middle of the largest table file.
-void damage_a_file(const std::string& directory) {
+// Overwrites a few bytes of the largest table file, at each of some hundredths of it.
+void damage_a_file(const std::string& directory, const std::vector<int>& hundredths) {
   fs::path largest;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     if (entry.path().extension() != ".sst") continue;
     if (largest.empty() || entry.file_size() > fs::file_size(largest)) largest = entry.path();
   }
   ASSERT_FALSE(largest.empty());
+  auto bytes = static_cast<std::streamoff>(fs::file_size(largest));
   std::fstream file(largest, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekp(static_cast<std::streamoff>(fs::file_size(largest) / 2));
-  file << std::string(64, '!');
+  for (int place : hundredths) {
+    file.seekp(bytes * place / 100);
+    file << std::string(8, '!');
+  }
   ASSERT_TRUE(file.flush());
 }
 
-TEST(RocksDbEngine, ScanPassesADamagedBlock) {
+TEST(RocksDbEngine, ScanPassesDamagedBlocks) {
+  // A block holds four kilobytes, and so four of these items; the bytes may lie in two blocks.
+  constexpr int kItems = 1000;
+  constexpr int kLostAtOnePlace = 10;
+  for (const std::vector<int>& places :
+       {std::vector{50}, std::vector{1}, std::vector{20, 21, 70}}) {
+    SCOPED_TRACE(places.size());
+    TempDirectory directory;
+    {
+      Table table = open_table(directory.path());
+      for (int i = 0; i < kItems; ++i) {
+        table.put(ImageBuilder(Key("a" + std::to_string(1000 + i), "s"))
+                      .set(a("x"), std::string(1000, static_cast<char>('a' + i % 26)))
+                      .build());
+      }
+    }
+    open_table(directory.path());  // moves the log into a file
+    {
+      Table table = open_table(directory.path());
+      for (int i = 0; i < 10; ++i) table.put(item(Key("b" + std::to_string(i), "s"), i));
+    }
+    open_table(directory.path());  // moves the log into a file
+    damage_a_file(directory.path(), places);
+    Table table = open_table(directory.path());
+    for (int page : {10, 10'000}) {
+      std::vector<std::string> found = table.scanned(page);
+      auto named = [&](const char* text) {
+        return std::count_if(found.begin(), found.end(), [&](const std::string& one) {
+          return one.find(text) != std::string::npos;
+        });
+      };
+      auto count = static_cast<int>(places.size());
+      EXPECT_EQ(named("unreadable: : part of a file"), count);
+      EXPECT_GE(named("\"PK\":{\"S\":\"a"), kItems - kLostAtOnePlace * count);
+      EXPECT_LT(named("\"PK\":{\"S\":\"a"), kItems);
+      EXPECT_EQ(named("\"PK\":{\"S\":\"b"), 10) << "of another file";
+    }
+  }
+}
+
+// Reading what lies in a damaged block of an index is damage, not a store that cannot be reached.
+TEST(RocksDbEngine, QueryOfADamagedBlock) {
   TempDirectory directory;
   {
     Table table = open_table(directory.path());
     for (int i = 0; i < 1000; ++i) {
       table.put(ImageBuilder(Key("a" + std::to_string(1000 + i), "s"))
-                    .set(a("x"), std::string(1000, static_cast<char>('a' + i % 26)))
+                    .set(index_pk(4), "all")
+                    .set(index_sk(4), std::to_string(1000 + i) + std::string(200, 'x'))
                     .build());
     }
   }
   open_table(directory.path());  // moves the log into a file
-  {
-    Table table = open_table(directory.path());
-    for (int i = 0; i < 10; ++i) table.put(item(Key("b" + std::to_string(i), "s"), i));
-  }
-  open_table(directory.path());  // moves the log into a file
-  damage_a_file(directory.path());
+  damage_a_file(directory.path(), {20});
   Table table = open_table(directory.path());
-  for (int page : {10, 10'000}) {
-    std::vector<std::string> found = table.scanned(page);
-    auto named = [&](const char* text) {
-      return std::count_if(found.begin(), found.end(), [&](const std::string& one) {
-        return one.find(text) != std::string::npos;
-      });
-    };
-    EXPECT_EQ(named("unreadable: : part of a file"), 1);
-    EXPECT_GT(named("\"PK\":{\"S\":\"a1"), 100) << "what lies before the damage";
-    EXPECT_EQ(named("\"PK\":{\"S\":\"b"), 10) << "what lies behind it";
-  }
+  QueryReply whole = table.query(Index::kGsi4, "all");
+  EXPECT_EQ(whole.outcome, Outcome::kCorrupt) << whole.message;
+  EXPECT_GT(whole.images.size(), 0u) << "what lies before the damage";
+  EXPECT_LT(whole.images.size(), 1000u);
+  EXPECT_FALSE(whole.next);
 }
 
 TEST(RocksDbEngine, SmallCacheAnswersTheSame) {

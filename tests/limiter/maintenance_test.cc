@@ -1,7 +1,9 @@
 // Counting, checking, backing up and moving stores, on every embedded engine.
 #include "stint/maintenance.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -434,6 +437,20 @@ TEST_P(Maintenance, FindsIndexesThatDoNotFit) {
   EXPECT_NE(problems[0].what.find("where it does not belong"), std::string::npos);
 }
 
+TEST_P(Maintenance, OneDifferenceOfAnIndexCostsFewRequests) {
+  fill(400);
+  auto lying = std::make_shared<LyingIndex>(engine_);
+  auto counted = std::make_shared<FaultyStore>(lying);
+  Store store = store_over(counted);
+  int queries = counted->requests(RequestKind::kQuery);
+  int reads = counted->requests(RequestKind::kBatchGet);
+  lying->hides_last = true;
+  ASSERT_EQ(problems_of(store, clock_.now()).size(), 1u);
+  // Of 80 entries a few share the part of the hidden one, at worst.
+  EXPECT_LE(counted->requests(RequestKind::kQuery) - queries, 10);
+  EXPECT_LE(counted->requests(RequestKind::kBatchGet) - reads, 1);
+}
+
 // ---- Moving ----
 
 TEST_P(Maintenance, AnImportedExportIsTheSameStore) {
@@ -595,6 +612,47 @@ TEST_P(Maintenance, ImportIntoAStoreThatHoldsItems) {
       << report.error().message();
 }
 
+TEST_P(Maintenance, AForcedImportAddsToTheListsOfTheTarget) {
+  fill(6);
+  Store target = store_over(store::make_memory_engine());
+  ASSERT_TRUE(import_lines(target, export_lines(store_)).ok());
+  // Both go on, apart from each other.
+  auto go_on = [&](const Store& store, const std::string& name) {
+    LimiterOptions options;
+    options.clock = &clock_;
+    Limiter limiter(store, options);
+    limiter.set_limits(Scope::resource(name), {Limit::per_minute("rpm", 60)}).value();
+    for (int i = 0; i < 3; ++i) {
+      std::string entity = name + std::to_string(i);
+      limiter.create_entity(entity).value();
+      limiter.set_limits(Scope::entity_resource(entity, kApi), {Limit::per_minute("rpm", 10)})
+          .value();
+    }
+  };
+  go_on(store_, "mail");
+  go_on(target, "search");
+  ImportOptions replace;
+  replace.replace = true;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::string> lines = export_lines(store_);
+    Result<ImportReport> report = import_lines(target, lines, replace);
+    ASSERT_TRUE(report.ok()) << error_of(report);
+    EXPECT_EQ(report->written + report->left_out, lines.size());
+    EXPECT_EQ(shown(problems_of(target, clock_.now())), "");
+    Table table(target.handle()->engine);
+    EXPECT_EQ(schema::decode_resource_registry(*table.image(schema::resource_registry_key(ns())))
+                  .value()
+                  .resources,
+              (store::Value::StringSet{kApi, "mail", "search"}));
+    // Of the beginning two, and three on each side.
+    EXPECT_EQ(schema::decode_entity_config_registry(
+                  *table.image(schema::entity_config_registry_key(ns())))
+                  .value()
+                  .counts[kApi],
+              8);
+  }
+}
+
 TEST_P(Maintenance, SettingsOfTheSourceAreCompared) {
   StoreOptions compatible;
   compatible.reset_rule = ResetRule::kCompatible;
@@ -701,6 +759,97 @@ TEST_P(Maintenance, AnImportGoesOnAfterAFaultAtAnyRequest) {
   }
 }
 
+TEST_P(Maintenance, AnImportSaysWhetherItSentAnything) {
+  fill(3);
+  std::vector<std::string> lines = export_lines(store_);
+  Store target = store_over(store::make_memory_engine());
+  Importer refused = Importer::start(target).value();
+  EXPECT_FALSE(refused.add("no item"));
+  EXPECT_FALSE(refused.report().begun);
+  EXPECT_FALSE(inspect_store(target).value().unfinished_import);
+
+  // Found out by the first batch, of which the store has taken the rest.
+  std::string other = bucket_line(lines);
+  std::size_t at = other.find("\"rf\":{\"N\":\"");
+  ASSERT_NE(at, std::string::npos);
+  other.replace(at + 11, 1, "2");
+  lines.push_back(other);
+  Importer importer = Importer::start(target).value();
+  for (const std::string& line : lines) importer.add(line).value();
+  Result<ImportReport> report = importer.finish();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code(), ErrorCode::kExists);
+  EXPECT_TRUE(importer.report().begun);
+  EXPECT_TRUE(inspect_store(target).value().unfinished_import);
+
+  lines.pop_back();
+  ImportOptions resume;
+  resume.resume = true;
+  report = import_lines(target, lines, resume);
+  ASSERT_TRUE(report.ok()) << error_of(report);
+  EXPECT_TRUE(report->begun);
+  EXPECT_EQ(lines_of(target), lines_of(store_));
+}
+
+TEST_P(Maintenance, AnUnfinishedImportIsAbandonedByNameOnly) {
+  fill(3);
+  std::vector<std::string> lines = export_lines(store_);
+  Store target = store_over(store::make_memory_engine());
+  EXPECT_EQ(abandon_import(target).error().code(), ErrorCode::kNotFound);
+  ImportOptions first;
+  first.source = "first.jsonl";
+  {
+    Importer importer = Importer::start(target, first).value();
+    // Whatever the lines are, the limits of an entity come without the list that counts them.
+    auto limits = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.find("\"#CONFIG#api\"") != std::string::npos;
+    });
+    ASSERT_NE(limits, lines.end());
+    for (int i = 0; i < 600; ++i) importer.add(*limits).value();
+  }
+  ASSERT_TRUE(inspect_store(target).value().unfinished_import);
+  // Another one, once done, would declare the first one done.
+  ImportOptions other;
+  other.source = "other.jsonl";
+  other.replace = true;
+  Result<ImportReport> report = import_lines(target, lines, other);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code(), ErrorCode::kExists);
+  EXPECT_EQ(inspect_store(target).value().unfinished_import.value().source, "first.jsonl");
+
+  ASSERT_TRUE(abandon_import(target).ok());
+  EXPECT_FALSE(inspect_store(target).value().unfinished_import);
+  report = import_lines(target, lines, other);
+  ASSERT_TRUE(report.ok()) << error_of(report);
+  EXPECT_TRUE(report->target_holds_items);
+  EXPECT_EQ(lines_of(target), lines_of(store_));
+}
+
+TEST_P(Maintenance, AnImportWithARefusedLineIsNeverWhole) {
+  fill(400);
+  std::vector<std::string> lines = export_lines(store_);
+  ASSERT_GT(lines.size(), 700u);
+  Store target = store_over(store::make_memory_engine());
+  Importer importer = Importer::start(target).value();
+  for (std::size_t i = 0; i < 600; ++i) importer.add(lines[i]).value();
+  Status refused = importer.add("no item");
+  ASSERT_FALSE(refused.ok());
+  Status next = importer.add(lines[600]);
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.error().message(), refused.error().message());
+  Result<ImportReport> report = importer.finish();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message(), refused.error().message());
+  EXPECT_TRUE(inspect_store(target).value().unfinished_import);
+
+  ImportOptions dry_run;
+  dry_run.dry_run = true;
+  Importer dry = Importer::start(store_, dry_run).value();
+  EXPECT_FALSE(dry.add("no item").ok());
+  EXPECT_TRUE(dry.add(lines[2]).ok());
+  EXPECT_TRUE(dry.finish().ok());
+}
+
 TEST_P(Maintenance, AnExportGoesOnFromAnyPage) {
   fill(700);
   std::vector<std::string> whole = export_lines(store_);
@@ -731,6 +880,8 @@ TEST_P(Maintenance, AnExportGoesOnFromAnyPage) {
   };
   EXPECT_EQ(export_items(store_, refuse).error().message(),
             Error(ErrorCode::kUnavailable, "disk full").message());
+  auto fail = [](const ExportPage&) -> Status { throw std::runtime_error("of the sink"); };
+  EXPECT_THROW(static_cast<void>(export_items(store_, fail)), std::runtime_error);
 }
 
 #ifdef STINT_TEST_ROCKSDB
@@ -778,6 +929,88 @@ TEST(DurableMaintenance, AKilledImportIsResumed) {
             lines.size());
   EXPECT_GT(report->resumed, 1000u);
   EXPECT_EQ(lines_of(target), expected);
+}
+
+// Overwrites a few bytes of the only table file, so many hundredths behind its beginning.
+void damage_the_table(const std::string& directory, int hundredths) {
+  std::vector<fs::path> tables;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    if (entry.path().extension() == ".sst") tables.push_back(entry.path());
+  }
+  ASSERT_EQ(tables.size(), 1u);
+  auto bytes = static_cast<std::streamoff>(fs::file_size(tables[0]));
+  std::fstream file(tables[0], std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(bytes * hundredths / 100);
+  file << std::string(8, '!');
+  ASSERT_TRUE(file.flush());
+}
+
+TEST(DurableMaintenance, ADamagedFileIsCheckedAndExported) {
+  TempDirectory directory;
+  std::string whole = directory.path() + "/whole";
+  std::uint64_t items = 0;
+  FakeClock clock(instant("2027-03-10T12:00Z"));
+  {
+    Store store = store_over(open_engine("rocksdb", whole));
+    LimiterOptions options;
+    options.clock = &clock;
+    options.seed = seed();
+    Limiter limiter(store, options);
+    EntityOptions child;
+    child.parent = "team";
+    limiter.create_entity("team").value();
+    limiter.set_limits(Scope::resource(kApi), {Limit::per_minute("rpm", 60)}).value();
+    for (int i = 0; i < 2000; ++i) {
+      std::string entity = "user-" + std::to_string(i);
+      limiter.create_entity(entity, child).value();
+      EXPECT_TRUE(limiter.acquire({entity, kApi, {{"rpm", 1}}}).value());
+    }
+    items = lines_of(store).size();
+  }
+  open_engine("rocksdb", whole);  // moves the log into a file
+  int index_damaged = 0;
+  int items_damaged = 0;
+  for (int place : {3, 10, 20, 30, 45, 60, 75, 90}) {
+    SCOPED_TRACE(place);
+    std::string path = directory.path() + "/at-" + std::to_string(place);
+    fs::copy(whole, path);
+    damage_the_table(path, place);
+    Store store = store_over(open_engine("rocksdb", path));
+    std::uint64_t unreadable = 0;
+    std::uint64_t others = 0;
+    CheckOptions options;
+    options.now = clock.now();
+    options.on_problem = [&](const StoreProblem& problem) {
+      bool of_file = problem.what.find("part of a file") != std::string::npos;
+      ++(of_file ? unreadable : others);
+    };
+    Result<CheckReport> report = check_store(store, options);
+    ASSERT_TRUE(report.ok()) << report.error().message();
+    EXPECT_TRUE(report->complete);
+    EXPECT_EQ(report->unreadable, unreadable);
+    EXPECT_EQ(unreadable, 1u);
+    // Of a block of four kilobytes.
+    EXPECT_LT(others, 400u);
+
+    std::uint64_t exported = 0;
+    auto sink = [&](const ExportPage& page) {
+      exported += page.items;
+      return Status();
+    };
+    Result<ExportReport> left = export_items(store, sink);
+    ASSERT_TRUE(left.ok()) << left.error().message();
+    EXPECT_TRUE(left->complete);
+    if (left->unreadable == 0) {
+      ++index_damaged;
+      EXPECT_GE(exported, items);
+    } else {
+      ++items_damaged;
+      EXPECT_LT(exported, items + 2);
+      EXPECT_GT(exported, items - 100) << "about a block is lost";
+    }
+  }
+  EXPECT_GT(index_damaged, 0);
+  EXPECT_GT(items_damaged, 0);
 }
 
 // ---- Backups ----
@@ -858,24 +1091,70 @@ TEST_F(Backup, TargetsThatAreRefused) {
   EXPECT_TRUE(backup_store(store, path("made/on/the/way")).ok());
 }
 
-TEST_F(Backup, AnInterruptedOneIsNeverTakenForAWholeOne) {
-  // A process that is no more.
-  pid_t dead = fork();
-  if (dead == 0) _exit(0);
-  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
-  std::string left = path("backup.unfinished-" + std::to_string(dead));
-  fs::create_directory(left);
-  std::ofstream(left + "/CURRENT") << "half";
-  fs::create_directory(left + ".tmp");
-  std::string alive = path("backup.unfinished-" + std::to_string(::getppid()));
-  fs::create_directory(alive);
+TEST_F(Backup, OnlyDraftsWithoutAnOwnerAreRemoved) {
+  auto make = [&](const std::string& name, const char* file) {
+    fs::create_directory(path(name));
+    std::ofstream(path(name) + "/" + file) << "x";
+  };
+  make("backup.unfinished-Dead01", "OWNER");
+  make("backup.unfinished-Alive1", "OWNER");
+  make("backup.unfinished-2024-notes", "OWNER");
+  make("backup.unfinished-99999", "OWNER");
+  make("backup.unfinished-annual", "notes");
+  make("other.unfinished-Dead01", "OWNER");
+  int alive = ::open((path("backup.unfinished-Alive1") + "/OWNER").c_str(), O_RDWR);
+  ASSERT_EQ(::flock(alive, LOCK_EX | LOCK_NB), 0);
 
   Store store = store_over(open_engine("rocksdb", path("store")));
-  EXPECT_FALSE(fs::exists(path("backup")));
+  Status made = backup_store(store, path("backup"));
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  ::close(alive);
+  EXPECT_FALSE(fs::exists(path("backup.unfinished-Dead01")));
+  for (const char* name : {"Alive1", "2024-notes", "99999", "annual"}) {
+    EXPECT_TRUE(fs::exists(path("backup.unfinished-") + name)) << name;
+  }
+  EXPECT_TRUE(fs::exists(path("other.unfinished-Dead01"))) << "of another name";
+  EXPECT_TRUE(open_embedded(path("backup")).ok());
+}
+
+TEST_F(Backup, AKilledOneIsNeverTakenForAWholeOne) {
+  auto drafts = [&] {
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory_.path())) {
+      if (entry.path().filename().string().starts_with("backup.unf")) {
+        found.push_back(entry.path());
+      }
+    }
+    return found;
+  };
+  store_over(open_engine("rocksdb", path("store")));
+  // Killed as soon as a draft is seen; it may have been renamed by then.
+  bool left = false;
+  for (int attempt = 0; attempt < 200 && !left; ++attempt) {
+    fs::remove_all(path("backup"));
+    for (const fs::path& draft : drafts()) fs::remove_all(draft);
+    pid_t child = fork();
+    if (child == 0) {
+      Store store = store_over(open_engine("rocksdb", path("store")));
+      _exit(backup_store(store, path("backup")).ok() ? 0 : 1);
+    }
+    int status = 0;
+    pid_t ended = 0;
+    while (drafts().empty() && ended == 0) ended = waitpid(child, &status, WNOHANG);
+    if (ended == 0) {
+      kill(child, SIGKILL);
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+    }
+    ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    left = !drafts().empty() && fs::exists(drafts()[0] / "OWNER");
+  }
+  ASSERT_TRUE(left);
+  fs::remove_all(path("backup"));
+  Store store = store_over(open_engine("rocksdb", path("store")));
   ASSERT_TRUE(backup_store(store, path("backup")).ok());
-  EXPECT_FALSE(fs::exists(left));
-  EXPECT_FALSE(fs::exists(left + ".tmp"));
-  EXPECT_TRUE(fs::exists(alive)) << "somebody may be at work there";
+  for (const fs::path& draft : drafts()) {
+    EXPECT_FALSE(fs::exists(draft / "OWNER")) << draft << " has no owner any more";
+  }
   EXPECT_TRUE(open_embedded(path("backup")).ok());
 }
 
