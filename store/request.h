@@ -247,6 +247,7 @@ struct TransactReply : ReplyBase {
   std::vector<ImagePtr> images;
 };
 
+/// Where stored data is damaged the outcome is `kCorrupt`, beside what lies before the damage.
 struct QueryReply : ReplyBase {
   /// What the index projects: whole items from the table, GSI1 and GSI2; key attributes from
   /// GSI3 and GSI4.
