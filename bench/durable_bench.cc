@@ -109,10 +109,9 @@ class Decisions final : public Work {
  public:
   Decisions(const std::string& directory, const DecisionOptions& options)
       : world_(world_options(directory, options)) {
-    // Where writes wait for the disk, the first chunks warm up; caches that cannot hold everything
-    // are full after as many entities as they hold.
+    // Caches that cannot hold everything are full after as many entities as they hold.
     constexpr int kThreads = 2;
-    if (!options.synced) world_.fill(kThreads, options.held ? options.entities : kHeldByDefault);
+    world_.fill(kThreads, options.held ? options.entities : kHeldByDefault);
   }
   void step(int number) override {
     Caller& caller = world_.caller(number);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -60,6 +61,35 @@ ReadEntry read_entry(ByteReader& reader) {
   return read;
 }
 
+// Items are written at every decision: into memory that is known to suffice, since growing a text
+// byte by byte costs more than all the rest of it.
+constexpr std::size_t kMostVarintBytes = 10;
+
+std::size_t most_serialized_bytes(const Image& image) {
+  // The size covers all names, and the length of an entry its text.
+  std::size_t most = kImageHeaderBytes + kMostVarintBytes;
+  most += static_cast<std::size_t>(image.size_bytes());
+  for (const ImageEntry& entry : image) most += 2 * kMostVarintBytes + 1 + entry.length;
+  return most;
+}
+
+char* put_varint(char* to, std::uint64_t value) {
+  while (value >= 0x80) {
+    *to++ = static_cast<char>((value & 0x7f) | 0x80);
+    value >>= 7;
+  }
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
+char* put_bytes(char* to, std::string_view bytes) {
+  return std::copy(bytes.begin(), bytes.end(), to);
+}
+
+char* put_text(char* to, std::string_view text) {
+  return put_bytes(put_varint(to, text.size()), text);
+}
+
 }  // namespace
 
 std::uint32_t image_checksum(std::string_view body) {
@@ -70,12 +100,15 @@ std::uint32_t image_checksum(std::string_view body) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
   };
-  while (!body.empty()) {
-    std::uint64_t word = 0;
-    std::size_t taken = std::min(body.size(), sizeof word);
-    std::memcpy(&word, body.data(), taken);
+  std::uint64_t word = 0;
+  for (; body.size() >= sizeof word; body.remove_prefix(sizeof word)) {
+    std::memcpy(&word, body.data(), sizeof word);
     mix(word);
-    body.remove_prefix(taken);
+  }
+  if (!body.empty()) {
+    word = 0;
+    std::memcpy(&word, body.data(), body.size());
+    mix(word);
   }
   // Only the high half of a product depends on all bits of its factors.
   return static_cast<std::uint32_t>((hash * 0x9e3779b97f4a7c15u) >> 32);
@@ -83,23 +116,26 @@ std::uint32_t image_checksum(std::string_view body) {
 
 void serialize_to(std::string& out, const Image& image) {
   std::size_t start = out.size();
-  out.reserve(start + static_cast<std::size_t>(image.size_bytes()) + 4 * image.entry_count() + 16);
-  out.append(kImageHeaderBytes, '\0');
-  append_varint(out, image.entry_count());
+  out.resize(start + most_serialized_bytes(image));
+  char* at = out.data() + start + kImageHeaderBytes;
+  at = put_varint(at, image.entry_count());
   for (const ImageEntry& entry : image) {
-    append_text(out, name_of(entry.id()));
-    out += static_cast<char>(entry.type());
+    at = put_text(at, name_of(entry.id()));
+    *at++ = static_cast<char>(entry.type());
     switch (entry.type()) {
-      case ValueType::kNumber: append_signed_varint(out, entry.number); break;
-      case ValueType::kBool: out += static_cast<char>(entry.number); break;
+      case ValueType::kNumber: at = put_varint(at, fold_sign(entry.number)); break;
+      case ValueType::kBool: *at++ = static_cast<char>(entry.number); break;
       case ValueType::kNull: break;
       case ValueType::kString:
-      case ValueType::kDecimal: append_text(out, image.text(entry)); break;
+      case ValueType::kDecimal: at = put_text(at, image.text(entry)); break;
       case ValueType::kStringSet:
       case ValueType::kList:
-      case ValueType::kMap: out += image.text(entry); break;
+      case ValueType::kMap: at = put_bytes(at, image.text(entry)); break;
     }
   }
+  auto end = static_cast<std::size_t>(at - out.data());
+  assert(end <= out.size());
+  out.resize(end);
   std::uint32_t checksum = image_checksum(std::string_view(out).substr(start + kImageHeaderBytes));
   out[start] = kImageFormat;
   for (std::size_t i = 0; i < 4; ++i) out[start + 1 + i] = static_cast<char>(checksum >> (8 * i));

@@ -105,9 +105,7 @@ void append_varint(std::string& out, std::uint64_t value) {
 }
 
 void append_signed_varint(std::string& out, std::int64_t value) {
-  // Sign in the lowest bit, so that small negative numbers stay short.
-  auto bits = static_cast<std::uint64_t>(value);
-  append_varint(out, (bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
+  append_varint(out, fold_sign(value));
 }
 
 void append_text(std::string& out, std::string_view text) {

@@ -43,6 +43,11 @@ class STINT_COMPONENT ByteReader {
   bool failed_ = false;
 };
 
+/// The sign in the lowest bit, so that small negative numbers stay short as varints.
+constexpr std::uint64_t fold_sign(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0);
+}
+
 STINT_COMPONENT void append_varint(std::string& out, std::uint64_t value);
 STINT_COMPONENT void append_signed_varint(std::string& out, std::int64_t value);
 STINT_COMPONENT void append_text(std::string& out, std::string_view text);

@@ -85,9 +85,13 @@ std::optional<std::string> encode_entry(const Image& item, Index index) {
 std::string encode_table_entry(std::string_view pk, std::string_view sk) {
   std::string out;
   out.reserve(pk.size() + sk.size() + 4);
+  append_table_entry(out, pk, sk);
+  return out;
+}
+
+void append_table_entry(std::string& out, std::string_view pk, std::string_view sk) {
   append_part(out, pk);
   append_part(out, sk);
-  return out;
 }
 
 std::string encode_prefix(std::string_view partition, std::string_view sort_prefix) {

@@ -26,6 +26,8 @@ STINT_COMPONENT std::optional<std::string> encode_entry(const Image& item, Index
 
 /// The entry in the table itself.
 STINT_COMPONENT std::string encode_table_entry(std::string_view pk, std::string_view sk);
+/// The same, appended.
+STINT_COMPONENT void append_table_entry(std::string& out, std::string_view pk, std::string_view sk);
 
 /// What all entries of a partition whose sort key begins with `sort_prefix` begin with.
 STINT_COMPONENT std::string encode_prefix(std::string_view partition, std::string_view sort_prefix);

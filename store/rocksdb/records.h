@@ -28,8 +28,16 @@ inline std::string record_key(Index index, std::string_view entry) {
   return key;
 }
 
+inline void append_item_record_key(std::string& out, const Key& key) {
+  out += prefix_of(Index::kTable);
+  append_table_entry(out, key.pk(), key.sk());
+}
+
 inline std::string item_record_key(const Key& key) {
-  return record_key(Index::kTable, encode_table_entry(key.pk(), key.sk()));
+  std::string record;
+  record.reserve(key.pk().size() + key.sk().size() + 5);
+  append_item_record_key(record, key);
+  return record;
 }
 
 }  // namespace stint::store

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cassert>
+#include <forward_list>
 #include <mutex>
 #include <shared_mutex>
 #include <string_view>
@@ -228,16 +229,32 @@ class RocksDbEngine final : public Engine {
     ItemTable cache;
   };
 
+  struct Staged {
+    const Key* key;
+    ImagePtr before;
+    ImagePtr after;
+  };
+
+  // A valid request for a single item.
+  struct SingleCall {
+    Call* call;
+    const Key* key;
+    bool wrote = false;
+    bool depends = false;  // answered from what a writer left
+  };
+
   // Memory that a thread needs for every write, kept from one to the next. A thread has one session
-  // at a time.
+  // at a time, and between two of them it holds no images.
   struct Scratch {
     rocksdb::WriteBatch batch;
+    std::string record_key;
     std::string value;
+    std::vector<Stripe*> locked;
+    std::vector<Staged> staged;
+    std::vector<SingleCall> calls;
   };
   static Scratch& scratch_of_thread() {
-    constexpr std::size_t kMostKept = 1 << 20;
     thread_local Scratch scratch;
-    if (scratch.batch.GetDataSize() + scratch.value.capacity() > kMostKept) scratch = Scratch();
     return scratch;
   }
 
@@ -245,14 +262,23 @@ class RocksDbEngine final : public Engine {
   class Session {
    public:
     Session(RocksDbEngine& engine, std::span<const Key> keys)
-        : engine_(engine), scratch_(scratch_of_thread()), batch_(scratch_.batch) {
-      batch_.Clear();
-      std::vector<std::size_t> numbers;
-      for (const Key& key : keys) numbers.push_back(stripe_number(key));
-      std::sort(numbers.begin(), numbers.end());
-      numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-      for (std::size_t number : numbers) locks_.emplace_back(engine.stripes_[number].mutex);
+        : Session(engine, keys, [](const Key& key) { return &key; }) {}
+    Session(RocksDbEngine& engine, std::span<const SingleCall> calls)
+        : Session(engine, calls, [](const SingleCall& call) { return call.key; }) {}
+
+    ~Session() {
+      for (Stripe* stripe : locked_) stripe->mutex.unlock();
+      locked_.clear();
+      // After the locks: whoever lets go of the last hold on an image frees it.
+      staged_.clear();
+      constexpr std::size_t kMostKept = 1 << 20;
+      if (batch_.GetDataSize() + scratch_.value.capacity() > kMostKept) {
+        batch_ = rocksdb::WriteBatch();
+        scratch_.value = std::string();
+      }
     }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
 
     /// The item as changed so far.
     Found read(const Key& key) {
@@ -265,12 +291,14 @@ class RocksDbEngine final : public Engine {
 
     void stage(const Key& key, const ImagePtr& before, const WritePlan& plan) {
       if (!before && !plan.after) return;
+      scratch_.record_key.clear();
+      append_item_record_key(scratch_.record_key, key);
       if (plan.after) {
         scratch_.value.clear();
         serialize_to(scratch_.value, *plan.after);
-        batch_.Put(item_record_key(key), scratch_.value);
+        batch_.Put(scratch_.record_key, scratch_.value);
       } else {
-        batch_.Delete(item_record_key(key));
+        batch_.Delete(scratch_.record_key);
       }
       if (plan.may_move_in_indexes) move_in_indexes(before, plan.after);
       staged_.push_back(Staged{&key, before, plan.after});
@@ -296,11 +324,23 @@ class RocksDbEngine final : public Engine {
     }
 
    private:
-    struct Staged {
-      const Key* key;
-      ImagePtr before;
-      ImagePtr after;
-    };
+    template <typename Wanted, typename KeyOf>
+    Session(RocksDbEngine& engine, std::span<const Wanted> wanted, KeyOf key_of)
+        : engine_(engine),
+          scratch_(scratch_of_thread()),
+          batch_(scratch_.batch),
+          locked_(scratch_.locked),
+          staged_(scratch_.staged) {
+      assert(locked_.empty() && staged_.empty());
+      batch_.Clear();
+      for (const Wanted& one : wanted) locked_.push_back(&engine.stripe_of(*key_of(one)));
+      // Stripes are in one array: by address is by number.
+      if (locked_.size() > 1) {
+        std::sort(locked_.begin(), locked_.end());
+        locked_.erase(std::unique(locked_.begin(), locked_.end()), locked_.end());
+      }
+      for (Stripe* stripe : locked_) stripe->mutex.lock();
+    }
 
     const Staged* find(const Key& key) const {
       auto at = std::find_if(staged_.rbegin(), staged_.rend(),
@@ -332,10 +372,10 @@ class RocksDbEngine final : public Engine {
     }
 
     RocksDbEngine& engine_;
-    std::vector<std::unique_lock<std::mutex>> locks_;
-    std::vector<Staged> staged_;
     Scratch& scratch_;
     rocksdb::WriteBatch& batch_;
+    std::vector<Stripe*>& locked_;
+    std::vector<Staged>& staged_;
   };
 
   static std::size_t stripe_number(std::uint64_t key_hash) { return key_hash >> 54; }
@@ -385,46 +425,47 @@ class RocksDbEngine final : public Engine {
            !std::holds_alternative<const ScanRequest*>(call.request);
   }
 
-  static Key key_of(const RequestRef& request) {
-    if (const auto* get = std::get_if<const GetRequest*>(&request)) return (*get)->key();
-    if (const auto* put = std::get_if<const PutRequest*>(&request)) return (*put)->item()->key();
-    if (const auto* update = std::get_if<const UpdateRequest*>(&request)) return (*update)->key();
-    return (*std::get_if<const DeleteRequest*>(&request))->key();
+  // Null for a put, which carries its key inside the item.
+  static const Key* key_of(const RequestRef& request) {
+    if (const auto* get = std::get_if<const GetRequest*>(&request)) return &(*get)->key();
+    if (const auto* update = std::get_if<const UpdateRequest*>(&request)) return &(*update)->key();
+    if (const auto* removal = std::get_if<const DeleteRequest*>(&request)) {
+      return &(*removal)->key();
+    }
+    return nullptr;
   }
 
   // One write for all of them: the more come together, the less each costs.
   void serve_single_items(std::span<Call> calls) {
-    std::vector<Call*> valid;
-    std::vector<Key> keys;
-    valid.reserve(calls.size());
-    keys.reserve(calls.size());
+    std::vector<SingleCall>& valid = scratch_of_thread().calls;
+    valid.clear();
+    std::forward_list<Key> put_keys;
     for (Call& call : calls) {
       ReplyBase& reply = start_matching_reply(call);
       if (Status status = validate(call.request); !status) {
         set_trouble(reply, Outcome::kInvalid, status.error().message());
         continue;
       }
-      valid.push_back(&call);
-      keys.push_back(key_of(call.request));
+      const Key* key = key_of(call.request);
+      if (!key) {
+        const PutRequest* put = *std::get_if<const PutRequest*>(&call.request);
+        key = &put_keys.emplace_front(put->item()->key());
+      }
+      valid.push_back(SingleCall{&call, key});
     }
 
-    Session session(*this, keys);
-    std::vector<std::size_t> writers;    // of `valid`
-    std::vector<std::size_t> dependent;  // answered from what the writers left
-    for (std::size_t i = 0; i < valid.size(); ++i) {
-      bool depends = session.depends_on_staged(keys[i]);
-      bool wrote = serve_single_item(session, keys[i], *valid[i]);
-      if (wrote) {
-        writers.push_back(i);
-      } else if (depends) {
-        dependent.push_back(i);
-      }
+    Session session(*this, std::span<const SingleCall>(valid));
+    for (SingleCall& one : valid) {
+      bool depends = session.depends_on_staged(*one.key);
+      one.wrote = serve_single_item(session, *one.key, *one.call);
+      one.depends = depends && !one.wrote;
     }
     Committed done = session.commit();
     if (done.ok()) return;
-    for (std::size_t i : writers) set_write_trouble(start_matching_reply(*valid[i]), done);
-    for (std::size_t i : dependent) {
-      set_trouble(start_matching_reply(*valid[i]), Outcome::kUnavailable,
+    for (const SingleCall& one : valid) {
+      if (one.wrote) set_write_trouble(start_matching_reply(*one.call), done);
+      if (!one.depends) continue;
+      set_trouble(start_matching_reply(*one.call), Outcome::kUnavailable,
                   "an earlier write of the same batch failed: " + done.status.ToString());
     }
   }
@@ -451,7 +492,7 @@ class RocksDbEngine final : public Engine {
     WritePlan plan = plan_single(call.request, found.image);
     reply.outcome = plan.outcome;
     reply.cost = plan.cost;
-    reply.message = plan.message;
+    reply.message = std::move(plan.message);
     if (plan.outcome == Outcome::kConditionFailed) reply.image = found.image;
     if (plan.outcome != Outcome::kOk) return false;
     reply.image = plan.after;
