@@ -338,8 +338,10 @@ TEST_F(Contention, WhatHasLandedIsNotSentAgainWhenTheParentsLimitIsGone) {
   engine->before_next_write(
       [&] { other.set_limits(kTeam, kApi, {Limit::per_hour("other", 5)}).value(); });
   // Would another write come, it would find that somebody has written in between.
-  engine->before_next_write(
-      [&] { edit_bucket([](store::ImageBuilder& item) { item.set(store::intern("st_n"), std::int64_t{42}); }); });
+  engine->before_next_write([&] {
+    edit_bucket(
+        [](store::ImageBuilder& item) { item.set(store::intern("st_n"), std::int64_t{42}); });
+  });
   ASSERT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
 
   EXPECT_EQ(left("rph"), 8);
