@@ -85,7 +85,7 @@ class Image {
   }
   bool has(AttrId id) const { return find(id) != nullptr; }
   /// Nothing when absent or of another type.
-  std::optional<std::int64_t> number(AttrId id) const;
+  STINT_COMPONENT std::optional<std::int64_t> number(AttrId id) const;
   std::optional<std::string_view> string(AttrId id) const;
   std::optional<bool> boolean(AttrId id) const;
   std::optional<Value> value(AttrId id) const;

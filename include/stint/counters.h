@@ -78,7 +78,7 @@ struct CountersOptions {
 
 /// Counts events, of one limiter or of several together. Thread-safe; threads do not share cache
 /// lines as a rule. Takes no memory while it counts but for the name of a limit that refuses for
-/// the first time. About 70 KB.
+/// the first time. Some 50 KB.
 class STINT_EXPORT Counters final : public Observer {
  public:
   /// Limits that are counted by name. Names of limits are configuration, so there are few of them;

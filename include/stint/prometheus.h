@@ -27,6 +27,8 @@ namespace stint {
 /// Use one for all counters of a program: two of them would export the same metrics twice.
 STINT_EXPORT std::shared_ptr<prometheus::Collectable> prometheus_collectable(
     const Counters& counters);
+/// A temporary would be gone by the first scrape.
+std::shared_ptr<prometheus::Collectable> prometheus_collectable(Counters&& counters) = delete;
 
 /// Counters and the labels that tell them apart from others of the program.
 struct PrometheusSource {

@@ -33,6 +33,11 @@ class STINT_COMPONENT ItemTable {
   /// Removes some item. Precondition: not empty.
   void evict();
 
+  /// Removes all items.
+  void clear() {
+    while (size_ > 0) evict();
+  }
+
   std::size_t size() const { return size_; }
 
   /// Asks for the slot's cache line. May be called without the owner's lock. Always inlined, see

@@ -134,8 +134,8 @@ bool disk_takes_data(const std::string& directory, rocksdb::FileSystem* file_sys
   constexpr std::size_t kProbeBytes = 8 << 20;
   std::shared_ptr<rocksdb::FileSystem> system = rocksdb::FileSystem::Default();
   rocksdb::FileSystem* files = file_system != nullptr ? file_system : system.get();
-  // Named so that the database removes it should it be left behind.
-  std::string name = directory + "/probe.dbtmp";
+  // Named as the database names its own temporary files, which it removes when it is opened.
+  std::string name = directory + "/999999999.dbtmp";
   rocksdb::IOOptions options;
   std::unique_ptr<rocksdb::FSWritableFile> file;
   rocksdb::IOStatus status = files->NewWritableFile(name, rocksdb::FileOptions(), &file, nullptr);

@@ -124,15 +124,30 @@ Status sync_path(const std::string& path) {
   return Status();
 }
 
+/// Makes a directory and what is missing above it, each entered in its parent on the disk.
+static Status create_directories_durably(const fs::path& path) {
+  std::error_code code;
+  fs::path absolute = fs::absolute(path, code).lexically_normal();
+  if (code) return unavailable(path, code);
+  fs::path made;
+  for (const fs::path& part : absolute) {
+    fs::path parent = made;
+    made /= part;
+    if (part.empty() || fs::exists(made, code)) continue;
+    fs::create_directory(made, code);
+    if (code) return unavailable(made, code);
+    if (Status synced = sync_path(parent); !synced) return synced;
+  }
+  return Status();
+}
+
 Status prepare_directory(const std::string& directory, bool create_if_missing) {
   std::error_code code;
   fs::path path(directory);
   fs::file_status status = fs::status(path, code);
   if (status.type() == fs::file_type::not_found) {
     if (!create_if_missing) return Error(ErrorCode::kNotFound, directory + " does not exist");
-    code.clear();
-    fs::create_directories(path, code);
-    if (code) return unavailable(path, code);
+    if (Status made = create_directories_durably(path); !made) return made;
   } else if (code) {
     return unavailable(path, code);
   } else if (status.type() != fs::file_type::directory) {

@@ -316,7 +316,7 @@ class RocksDbEngine final : public Engine {
         if (done.ok()) {
           engine_.remember(*staged.key, staged.after);
         } else if (done.attempted) {
-          // Nobody knows what the log holds: only the database may answer.
+          // Nobody knows what the log holds, not even the database before it is opened anew.
           engine_.remember(*staged.key, ImagePtr());
         }
       }
@@ -734,7 +734,14 @@ class RocksDbEngine final : public Engine {
     std::lock_guard alone(open_mutex_);
     committer_.reset();
     db_.reset();
-    Result<Database> opened = open_database(directory_, options_, expired_);
+    // What failed writes left in the log comes back with it: nothing remembered is sure any more.
+    for (Stripe& stripe : stripes_) stripe.cache.clear();
+    // The store must be there: an empty directory in its place, as where a disk was taken away,
+    // would forget everything. And what of it is damaged is for a person to decide.
+    RocksDbOptions again = options_;
+    again.create_if_missing = false;
+    again.accept_damaged_log = false;
+    Result<Database> opened = open_database(directory_, again, expired_);
     if (!opened) {
       reopening_trouble_ = "the store could not be opened again: " + opened.error().reason();
       return;

@@ -156,6 +156,7 @@ TEST(RocksDbEngine, AFailedSyncIsUnknownToAllOfItsGroup) {
   TempDirectory directory;
   constexpr int kCallers = 8;
   auto key = [](int i) { return Key("p" + std::to_string(i), "s"); };
+  std::vector<std::int64_t> shown;
   {
     Opened store(directory.path(), true);
     for (int i = 0; i < kCallers; ++i) store.table.put(item(key(i), 1));
@@ -182,9 +183,12 @@ TEST(RocksDbEngine, AFailedSyncIsUnknownToAllOfItsGroup) {
     store.disk->sync_fails = false;
     EXPECT_EQ(store.table.put(item(kKey, 1)).outcome, Outcome::kOk) << "it opened itself again";
     EXPECT_EQ(count(store.table), 1);
+    for (int i = 0; i < kCallers; ++i) shown.push_back(count(store.table, key(i)));
   }
   Opened store(directory.path(), true);
   for (int i = 0; i < kCallers; ++i) {
+    EXPECT_EQ(count(store.table, key(i)), shown[static_cast<std::size_t>(i)])
+        << "what was remembered from before is not shown after the opening";
     EXPECT_EQ(store.table.update(key(i), add(), {{0}}).outcome, Outcome::kOk);
     EXPECT_GE(count(store.table, key(i)), 1);
     EXPECT_LE(count(store.table, key(i)), 2);
