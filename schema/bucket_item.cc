@@ -195,7 +195,8 @@ enum Code : std::uint32_t {
 };
 
 using Link = store::Condition::Join;
-using enum Link;
+constexpr Link kClause = Link::kClause;
+constexpr Link kOr = Link::kOr;
 
 constexpr std::uint32_t word(std::uint32_t code, Link link, AttrId attr) {
   return code << 26 | static_cast<std::uint32_t>(link) << 24 | store::index_of(attr);
