@@ -54,25 +54,31 @@ TEST_P(Policy, R72_R78_DisablingReachesExistingBucketsOfAllProcessesAtOnce) {
 
 TEST_P(Policy, StampsOfAnotherFormAreNotPassedOver) {
   // Neither refuses access nor bypasses it, but no write of ours can tell.
-  const std::pair<const char*, store::Value> odd[] = {
+  struct Stamp {
+    const char* name;
+    store::Value value;
+  };
+  const Stamp odd[] = {
       {"disabled", store::Value::boolean(false)},
       {"disabled", store::Value::string("no")},
       {"bypass", store::Value::string("soon")},
   };
   limiter->set_limits(Scope::resource(kApi), ten_an_hour()).value();
   int count = 0;
-  for (const auto& [name, value] : odd) {
+  for (const Stamp& stamp : odd) {
     std::string entity = "user-" + std::to_string(++count);
     ASSERT_TRUE(admits({{"rph", 1}}, entity));
-    edit_bucket([&](store::ImageBuilder& item) { item.set(store::intern(name), value); }, entity);
+    edit_bucket(
+        [&](store::ImageBuilder& item) { item.set(store::intern(stamp.name), stamp.value); },
+        entity);
     limiter->forget_caches();
     clock.advance(1s);  // the locked form
 
     Result<Decision> decision = try_acquire({{"rph", 1}}, entity);
 
-    ASSERT_FALSE(decision) << name;
-    EXPECT_EQ(decision.error().code(), ErrorCode::kConflict) << name;
-    EXPECT_EQ(field("rph", "tc", entity), 1'000) << name;
+    ASSERT_FALSE(decision) << stamp.name;
+    EXPECT_EQ(decision.error().code(), ErrorCode::kConflict) << stamp.name;
+    EXPECT_EQ(field("rph", "tc", entity), 1'000) << stamp.name;
   }
 }
 
