@@ -416,36 +416,33 @@ LimitStatus describe(const LimitState& limit, const Worth& worth, TimePoint refi
 
 namespace {
 
-/// Calls `visit` with the share of each drip limit that fills at all, until that answers false.
-template <typename Visit>
-void visit_filling_drips(const BucketState& bucket, TimePoint now, const Visit& visit) {
-  for (const LimitState& limit : bucket.limits) {
-    if (limit.reserved || limit.is_quota()) continue;
-    Share share = share_at(limit, std::max(now, bucket.refilled_at), bucket.shard_count);
-    if (share.refill != 0 && !visit(share)) return;
-  }
+/// The share in force at `now` of a drip limit that fills; nothing for other limits.
+std::optional<Share> filling_share(const BucketState& bucket, const LimitState& limit,
+                                   TimePoint now) {
+  if (limit.reserved || limit.is_quota()) return std::nullopt;
+  Share share = share_at(limit, std::max(now, bucket.refilled_at), bucket.shard_count);
+  if (share.refill == 0) return std::nullopt;
+  return share;
 }
 
 }  // namespace
 
 std::optional<Millis> shortest_time_to_full(const BucketState& bucket, TimePoint now) {
   std::optional<Millis> shortest;
-  visit_filling_drips(bucket, now, [&](const Share& share) {
-    Int128 time = static_cast<Int128>(share.capacity) * share.period.count() / share.refill;
+  for (const LimitState& limit : bucket.limits) {
+    std::optional<Share> share = filling_share(bucket, limit, now);
+    if (!share) continue;
+    Int128 time = static_cast<Int128>(share->capacity) * share->period.count() / share->refill;
     Millis whole(saturate(time));
     shortest = shortest ? std::min(*shortest, whole) : whole;
-    return true;
-  });
+  }
   return shortest;
 }
 
 bool any_drip_fills(const BucketState& bucket, TimePoint now) {
-  bool any = false;
-  visit_filling_drips(bucket, now, [&](const Share&) {
-    any = true;
-    return false;
+  return std::any_of(bucket.limits.begin(), bucket.limits.end(), [&](const LimitState& limit) {
+    return filling_share(bucket, limit, now).has_value();
   });
-  return any;
 }
 
 std::int64_t lifetime_s(const LimitState& limit, int multiplier) {

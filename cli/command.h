@@ -86,6 +86,15 @@ class Globals {
 CLI::App* add_subcommand(CLI::App& app, const std::string& name, const std::string& description,
                          const std::string& example);
 
+/// Has the command, once chosen, run with what its options were given. They are filled in by then.
+template <typename Arguments>
+void set_action(CLI::App& command, std::shared_ptr<Arguments> arguments, Globals& globals,
+                Result<int> (*run)(const Arguments&, Globals&)) {
+  command.callback([arguments, &globals, run] {
+    globals.action = [arguments, &globals, run] { return run(*arguments, globals); };
+  });
+}
+
 /// An option that takes one text, which must not be empty.
 CLI::Option* add_text_option(CLI::App& command, const std::string& name, std::string& value,
                              const std::string& type_name, const std::string& description);

@@ -116,7 +116,6 @@ bool ViewTable::take(std::uint64_t hash, std::string_view entity, std::string_vi
       view.taken_from = 0;
     }
   }
-  view.generation = generation();
   view.shard_generation = shard.generation;
   return index != kNone;
 }

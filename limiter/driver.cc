@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "ops/context.h"
+#include "store/reply.h"
 
 namespace stint::limiter {
 namespace {
@@ -16,44 +17,11 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kWaitSlice{100};
 
-/// The reply that a request of some type expects.
-template <typename Request>
-struct ReplyOf {
-  using type = store::WriteReply;
-};
-template <>
-struct ReplyOf<store::GetRequest> {
-  using type = store::GetReply;
-};
-template <>
-struct ReplyOf<store::BatchGetRequest> {
-  using type = store::BatchGetReply;
-};
-template <>
-struct ReplyOf<store::TransactRequest> {
-  using type = store::TransactReply;
-};
-template <>
-struct ReplyOf<store::QueryRequest> {
-  using type = store::QueryReply;
-};
-template <>
-struct ReplyOf<store::ScanRequest> {
-  using type = store::ScanReply;
-};
-
 /// Answers calls that are not sent because the deadline has passed.
 void refuse(std::span<store::Call> calls) {
   for (store::Call& call : calls) {
-    std::visit(
-        [&](const auto* request) {
-          using Request = std::remove_cvref_t<decltype(*request)>;
-          typename ReplyOf<Request>::type reply;
-          reply.outcome = store::Outcome::kUnavailable;
-          reply.message = "the deadline of the call passed before the store was asked";
-          call.reply = std::move(reply);
-        },
-        call.request);
+    store::set_trouble(store::start_matching_reply(call), store::Outcome::kUnavailable,
+                       "the deadline of the call passed before the store was asked");
   }
 }
 

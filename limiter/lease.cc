@@ -2,9 +2,8 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <new>
-#include <vector>
 
+#include "base/spare_objects.h"
 #include "base/wide.h"
 #include "limiter/lease_state.h"
 #include "stint/decision.h"
@@ -38,36 +37,13 @@ std::int64_t pending(const ops::LeaseRecord& lease, std::string_view limit) {
   return 0;
 }
 
-/// Leases that ended, kept by thread for their memory.
-class SpareStates {
- public:
-  static constexpr std::size_t kMost = 64;
-
-  ~SpareStates() { closed() = true; }
-  /// True once the thread's are gone: a lease of static storage may still end after that.
-  static bool& closed() {
-    static thread_local bool is_closed = false;
-    return is_closed;
-  }
-  static std::vector<std::unique_ptr<LeaseState>>& of_thread() {
-    static thread_local SpareStates spare;
-    return spare.states_;
-  }
-
- private:
-  std::vector<std::unique_ptr<LeaseState>> states_;
-};
+using SpareStates = SpareObjects<LeaseState, 64>;
 
 }  // namespace
 
 internal::LeaseStatePtr internal::new_lease_state(LeaseEnder& ender) {
-  LeaseStatePtr state;
-  if (!SpareStates::closed() && !SpareStates::of_thread().empty()) {
-    state.reset(SpareStates::of_thread().back().release());
-    SpareStates::of_thread().pop_back();
-  } else {
-    state.reset(new LeaseState);
-  }
+  LeaseStatePtr state(SpareStates::take().release());
+  if (!state) state.reset(new LeaseState);
   state->ender_ = &ender;
   state->degraded_ = false;
   state->open_ = true;
@@ -75,15 +51,8 @@ internal::LeaseStatePtr internal::new_lease_state(LeaseEnder& ender) {
 }
 
 void internal::LeaseStateDeleter::operator()(LeaseState* state) const noexcept {
-  std::unique_ptr<LeaseState> owned(state);
-  if (owned == nullptr || SpareStates::closed()) return;
-  owned->record_.clear();
-  try {
-    std::vector<std::unique_ptr<LeaseState>>& spare = SpareStates::of_thread();
-    if (spare.size() < SpareStates::kMost) spare.push_back(std::move(owned));
-  } catch (const std::bad_alloc&) {
-    // Then it is not kept.
-  }
+  state->record_.clear();
+  SpareStates::keep(std::unique_ptr<LeaseState>(state));
 }
 
 Lease::Lease() = default;

@@ -101,7 +101,8 @@ class Acquire {
   }
 
   bool takes_anything() const { return takes_anything_; }
-  bool writes(const Leg& leg) const { return !leg.landed && !leg.named.empty(); }
+  bool child_writes() const { return writes(child); }
+  bool parent_writes() const { return parent && writes(*parent); }
 
   Acquired rejected(TimePoint now) const {
     Acquired result;
@@ -206,6 +207,8 @@ class Acquire {
   }
 
  private:
+  static bool writes(const Leg& leg) { return !leg.landed && !leg.named.empty(); }
+
   std::optional<std::string> present_parent() const {
     if (!child.cascades()) return std::nullopt;
     return child.parent();
@@ -344,8 +347,8 @@ Op<Status> send_both(Context& cx, LegWrite& first, LegWrite& second, TimePoint n
 
 /// Writes what has not landed yet. Afterwards `landed` of each leg tells.
 Op<Status> write_legs(Context& cx, Acquire& acquire, TimePoint now, int attempt) {
-  bool child_writes = acquire.writes(acquire.child);
-  bool parent_writes = acquire.parent && acquire.writes(*acquire.parent);
+  bool child_writes = acquire.child_writes();
+  bool parent_writes = acquire.parent_writes();
   // What was left to write may be gone, when another writer took the limit away meanwhile.
   if (!child_writes && !parent_writes) co_return Status();
   LegWrite child_write(cx, acquire.child);
@@ -388,6 +391,17 @@ Op<Status> give_back_landed(Context& cx, LeaseRecord landed) {
     cx.report(EventKind::kLeaseTrouble, names.entity, names.resource, {}, &done.error());
   }
   co_return done;
+}
+
+/// Goes by the child's present parent, after giving back what landed on the former one.
+Op<Status> change_parent(Context& cx, Acquire& acquire) {
+  if (acquire.parent && acquire.parent->landed) {
+    LeaseRecord landed = acquire.take_parent_landed();
+    Status left = co_await give_back_landed(cx, std::move(landed));
+    if (!left) co_return left.error();
+  }
+  acquire.adopt_parent();
+  co_return Status();
 }
 
 void report_clock(Context& cx, const Leg& leg, TimePoint now) {
@@ -500,15 +514,11 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       }
     }
     if (prepared && job.parent_moved()) {
-      if (job.parent && job.parent->landed) {
-        LeaseRecord landed = job.take_parent_landed();
-        Status left = co_await give_back_landed(cx, std::move(landed));
-        if (!left) {
-          trouble = left.error();
-          break;
-        }
+      Status changed = co_await change_parent(cx, job);
+      if (!changed) {
+        trouble = changed.error();
+        break;
       }
-      job.adopt_parent();
       continue;
     }
     if (prepared && job.parent && !job.parent->landed && !job.parent_is_irrelevant(now)) {
@@ -605,7 +615,7 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       if (job.parent) report_clock(cx, *job.parent, now);
     }
     Status written;
-    if (job.child.exists() && job.writes(job.child) && !(job.parent && job.writes(*job.parent))) {
+    if (job.child.exists() && job.child_writes() && !job.parent_writes()) {
       // The commonest case by far, spared an operation of its own.
       LegWrite write(cx, job.child);
       job.prepare(write, now, attempt);
@@ -629,24 +639,17 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       break;
     }
     if (job.child.landed && job.parent_moved()) {
-      if (job.parent && job.parent->landed) {
-        LeaseRecord landed = job.take_parent_landed();
-        Status left = co_await give_back_landed(cx, std::move(landed));
-        if (!left) {
-          trouble = left.error();
-          break;
-        }
+      Status changed = co_await change_parent(cx, job);
+      if (!changed) {
+        trouble = changed.error();
+        break;
       }
-      job.adopt_parent();
       if (job.parent) {
         ++attempt;
         continue;
       }
     }
-    bool done = !job.writes(job.child) && !(job.parent && job.writes(*job.parent));
-    if (done) {
-      co_return job.admitted(now, lease);
-    }
+    if (!job.child_writes() && !job.parent_writes()) co_return job.admitted(now, lease);
     if (++attempt < kMostAttempts) {
       cx.report(EventKind::kRetry, request.entity, request.resource);
     }

@@ -72,8 +72,10 @@ struct View {
   bool contended = false;
   /// The cache's own: where the view was taken from, 0 for a copy.
   std::uint64_t taken_from = 0;
-  /// The cache's own: tell a view that was taken before something was forgotten.
+  /// The caches' generation by which the taker goes, from before it took the view: what was learnt
+  /// under an earlier one is not remembered.
   std::uint64_t generation = 0;
+  /// The cache's own: tells a view that was taken before something near it was forgotten.
   std::uint32_t shard_generation = 0;
 };
 

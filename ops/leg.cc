@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/spare_objects.h"
 #include "base/time.h"
 #include "model/names.h"
 #include "ops/config.h"
@@ -150,47 +151,19 @@ Error error_of(const store::ReplyBase& reply) {
 
 namespace {
 
-constexpr std::size_t kMostSpareLegs = 16;
-
-/// Legs that no operation of this thread uses at the moment.
-class SpareLegs {
- public:
-  ~SpareLegs() { closed() = true; }
-  /// True once the thread's legs are gone: a lease of static storage may still end after that.
-  static bool& closed() {
-    static thread_local bool is_closed = false;
-    return is_closed;
-  }
-  static std::vector<std::unique_ptr<Leg>>& of_thread() {
-    static thread_local SpareLegs spare;
-    return spare.legs_;
-  }
-
- private:
-  // Room from the start, so that giving a leg back takes no memory.
-  SpareLegs() { legs_.reserve(kMostSpareLegs); }
-
-  std::vector<std::unique_ptr<Leg>> legs_;
-};
+using SpareLegs = SpareObjects<Leg, 16>;
 
 }  // namespace
 
-PooledLeg::PooledLeg() {
-  if (SpareLegs::closed() || SpareLegs::of_thread().empty()) {
-    leg_.reset(new Leg);
-  } else {
-    std::vector<std::unique_ptr<Leg>>& spare = SpareLegs::of_thread();
-    leg_ = std::move(spare.back());
-    spare.pop_back();
-  }
+PooledLeg::PooledLeg() : leg_(SpareLegs::take()) {
+  if (!leg_) leg_ = std::make_unique<Leg>();
 }
 
 PooledLeg::~PooledLeg() {
-  if (!leg_ || SpareLegs::closed()) return;
+  if (!leg_) return;
   leg_->give_back();
   leg_->clear();
-  std::vector<std::unique_ptr<Leg>>& spare = SpareLegs::of_thread();
-  if (spare.size() < spare.capacity()) spare.push_back(std::move(leg_));
+  SpareLegs::keep(std::move(leg_));
 }
 
 void Leg::clear() {

@@ -252,6 +252,15 @@ inline AskAwaiter<store::ScanReply> ask(const store::ScanRequest& request) {
 template <typename Request>
 void ask(const Request&& request) = delete;
 
+/// Calls of requests of one kind, in their order. The requests must live until the replies are
+/// there.
+template <typename Request>
+std::vector<store::Call> calls_of(const std::vector<Request>& requests) {
+  std::vector<store::Call> calls(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) calls[i].request = &requests[i];
+  return calls;
+}
+
 /// Suspends with several requests to be done together; the replies are in `calls` afterwards.
 inline AskAllAwaiter ask_all(std::vector<store::Call>& calls) { return AskAllAwaiter(calls); }
 

@@ -281,13 +281,7 @@ Op<Status> count_new_configs(std::span<const ImportLine> lines) {
   std::vector<store::GetRequest> gets;
   gets.reserve(keys.size());
   for (const store::Key& key : keys) gets.emplace_back(key, store::Consistency::kStrong);
-  std::vector<store::Call> calls;
-  calls.reserve(gets.size());
-  for (const store::GetRequest& get : gets) {
-    store::Call call;
-    call.request = &get;
-    calls.push_back(std::move(call));
-  }
+  std::vector<store::Call> calls = calls_of(gets);
   co_await ask_all(calls);
   std::map<std::pair<std::string, std::string>, std::int64_t> added;  // by namespace and resource
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -370,13 +364,7 @@ Op<Result<BatchTally>> import_batch(std::span<const ImportLine> all,
   puts.reserve(lines.size() + 1);
   for (const ImportLine& line : lines) puts.emplace_back(line.item, replace ? nullptr : &absent);
   puts.emplace_back(schema::encode_import(progress), nullptr);
-  std::vector<store::Call> calls;
-  calls.reserve(puts.size());
-  for (const store::PutRequest& put : puts) {
-    store::Call call;
-    call.request = &put;
-    calls.push_back(std::move(call));
-  }
+  std::vector<store::Call> calls = calls_of(puts);
   co_await ask_all(calls);
   Result<BatchTally> tally = tally_batch(lines, calls);
   if (!tally) co_return tally.error();

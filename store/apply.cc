@@ -55,22 +55,7 @@ bool compares_slowly(Test test, const Image& image, const ImageEntry& entry, con
   return (test == Test::kEqual && equal) || (test == Test::kNotEqual && !equal);
 }
 
-// The comparison of 64-bit numbers, of which nearly all terms are.
-bool compares_numbers(Test test, std::int64_t left, std::int64_t right) {
-  switch (test) {
-    case Test::kEqual: return left == right;
-    case Test::kNotEqual: return left != right;
-    case Test::kLess: return left < right;
-    case Test::kLessOrEqual: return left <= right;
-    case Test::kGreater: return left > right;
-    case Test::kGreaterOrEqual: return left >= right;
-    default: break;
-  }
-  assert(false);
-  return false;
-}
-
-inline bool term_holds(const Term& term, const Image* item, const Params& params) {
+bool term_holds(const Term& term, const Image* item, const Params& params) {
   if (term.test == Test::kItemExists) return item != nullptr;
   if (term.test == Test::kItemAbsent) return item == nullptr;
   const ImageEntry* entry = item ? item->find(term.attribute, term.hint) : nullptr;
@@ -79,7 +64,7 @@ inline bool term_holds(const Term& term, const Image* item, const Params& params
   if (!entry) return false;
   if (entry->type() == ValueType::kNumber) {
     if (const std::int64_t* number = term.operand.number(params)) {
-      return compares_numbers(term.test, entry->number, *number);
+      return compares(term.test, entry->number <=> *number);
     }
   } else if (entry->type() == ValueType::kString) {
     if (const std::string* text = term.operand.string(params)) {

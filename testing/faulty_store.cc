@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
-#include "store/embedded/reply.h"
 #include "store/embedded/write_plan.h"
+#include "store/reply.h"
 
 namespace stint::test {
 namespace {

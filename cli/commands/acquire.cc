@@ -184,9 +184,7 @@ void add_acquire_command(CLI::App& app, Globals& globals) {
       ->required();
   add_amounts_option(*command, "--settle", arguments->settle,
                      "What was really used, if admitted: the difference is written");
-  command->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_acquire(*arguments, globals); };
-  });
+  set_action(*command, arguments, globals, run_acquire);
 }
 
 }  // namespace stint::cli

@@ -88,9 +88,7 @@ void add_available_command(CLI::App& app, Globals& globals) {
   command->add_option("ENTITY", arguments->entity, "Who would use")->required();
   command->add_option("RESOURCE", arguments->resource, "What would be used")->required();
   add_amounts_option(*command, "--need", arguments->need, "An amount that should fit");
-  command->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_available(*arguments, globals); };
-  });
+  set_action(*command, arguments, globals, run_available);
 }
 
 }  // namespace stint::cli

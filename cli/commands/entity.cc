@@ -175,9 +175,7 @@ void add_create(CLI::App& entity, Globals& globals) {
   command->add_option("--metadata", arguments->metadata, "A remark of your own; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_create(*arguments, globals); };
-  });
+  set_action(*command, arguments, globals, run_create);
 }
 
 void add_one_id(CLI::App& entity, Globals& globals, const std::string& name,
@@ -186,9 +184,7 @@ void add_one_id(CLI::App& entity, Globals& globals, const std::string& name,
   auto id = std::make_shared<std::string>();
   CLI::App* command = add_subcommand(entity, name, description, "stint entity " + name + " user-1");
   command->add_option("ID", *id, "The entity")->required();
-  command->callback([id, function, &globals] {
-    globals.action = [id, function, &globals] { return function(*id, globals); };
-  });
+  set_action(*command, id, globals, function);
 }
 
 void add_list(CLI::App& entity, Globals& globals, bool of_parent) {
@@ -204,9 +200,7 @@ void add_list(CLI::App& entity, Globals& globals, bool of_parent) {
       ->capture_default_str();
   add_text_option(*command, "--from", arguments->from, "NEXT", "Continue where a listing ended");
   command->add_flag("--all", arguments->all, "All of them");
-  command->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_list(*arguments, globals); };
-  });
+  set_action(*command, arguments, globals, run_list);
 }
 
 }  // namespace

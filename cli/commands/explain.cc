@@ -436,9 +436,7 @@ void add_explain_command(CLI::App& app, Globals& globals) {
   command->add_option("RESOURCE", arguments->resource, "What is used")->required();
   add_amounts_option(*command, "--need", arguments->need,
                      "A request to explain: would it pass, why not, and when");
-  command->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_explain(*arguments, globals); };
-  });
+  set_action(*command, arguments, globals, run_explain);
 }
 
 }  // namespace stint::cli

@@ -245,18 +245,14 @@ void add_limits_command(CLI::App& app, Globals& globals) {
       *set, "--on-unavailable", set_arguments->on_unavailable, "block|allow",
       "What becomes of requests where the store fails; with --system; removed if not given");
   set->add_flag("--dry-run", set_arguments->dry_run, "Show what would change, change nothing");
-  set->callback([set_arguments, &globals] {
-    globals.action = [set_arguments, &globals] { return run_set(*set_arguments, globals); };
-  });
+  set_action(*set, set_arguments, globals, run_set);
 
   auto get_arguments = std::make_shared<ScopeArguments>();
   CLI::App* get = add_subcommand(*limits, "get",
                                  "Print the limits of a scope, each as an argument of `limits set`",
                                  "stint limits get --resource api");
   add_scope_options(*get, *get_arguments);
-  get->callback([get_arguments, &globals] {
-    globals.action = [get_arguments, &globals] { return run_get(*get_arguments, globals); };
-  });
+  set_action(*get, get_arguments, globals, run_get);
 
   auto delete_arguments = std::make_shared<DeleteArguments>();
   CLI::App* remove = add_subcommand(*limits, "delete", "Remove the limits of a scope",
@@ -264,11 +260,7 @@ void add_limits_command(CLI::App& app, Globals& globals) {
   add_scope_options(*remove, delete_arguments->scope);
   remove->add_flag("--dry-run", delete_arguments->dry_run,
                    "Show what would change, change nothing");
-  remove->callback([delete_arguments, &globals] {
-    globals.action = [delete_arguments, &globals] {
-      return run_delete(*delete_arguments, globals);
-    };
-  });
+  set_action(*remove, delete_arguments, globals, run_delete);
 }
 
 }  // namespace stint::cli

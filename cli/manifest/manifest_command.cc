@@ -159,9 +159,7 @@ void add_manifest_command(CLI::App& app, Globals& globals) {
           "the dates that it drops or repeats")
       ->type_name("local_day|compatible")
       ->capture_default_str();
-  check->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_check(*arguments, globals); };
-  });
+  set_action(*check, arguments, globals, run_check);
 }
 
 }  // namespace stint::cli

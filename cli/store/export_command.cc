@@ -161,9 +161,7 @@ void add_export_command(CLI::App& store, Globals& globals) {
   command->add_flag("--resume", arguments->resume, "Go on with an export that was interrupted");
   command->add_flag("--force", arguments->force, "Replace a FILE, or an unfinished export to it");
   add_progress_option(*command, arguments->progress);
-  command->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_export(*arguments, globals); };
-  });
+  set_action(*command, arguments, globals, run_export);
 }
 
 }  // namespace stint::cli

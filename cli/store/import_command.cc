@@ -276,9 +276,7 @@ void add_import_command(CLI::App& store, Globals& globals) {
                     "From a store with another reset rule, burst tolerance or layout; those of "
                     "the target stay");
   add_progress_option(*command, arguments->progress);
-  command->callback([arguments, &globals] {
-    globals.action = [arguments, &globals] { return run_import(*arguments, globals); };
-  });
+  set_action(*command, arguments, globals, run_import);
 }
 
 }  // namespace stint::cli

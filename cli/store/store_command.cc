@@ -235,9 +235,7 @@ void add_store_command(CLI::App& app, Globals& globals) {
                      "stint store info --quick");
   info->add_flag("--quick", info_arguments->quick, "Do not count: only the engine's own figures");
   add_progress_option(*info, info_arguments->progress);
-  info->callback([info_arguments, &globals] {
-    globals.action = [info_arguments, &globals] { return run_info(*info_arguments, globals); };
-  });
+  set_action(*info, info_arguments, globals, run_info);
 
   auto check_arguments = std::make_shared<CheckArguments>();
   CLI::App* check = add_subcommand(
@@ -245,9 +243,7 @@ void add_store_command(CLI::App& app, Globals& globals) {
       "stint store check\n\nExit code 7 when there are problems: items that cannot be understood, "
       "values out of bounds,\nindexes and lists that do not agree with the items.");
   add_progress_option(*check, check_arguments->progress);
-  check->callback([check_arguments, &globals] {
-    globals.action = [check_arguments, &globals] { return run_check(*check_arguments, globals); };
-  });
+  set_action(*check, check_arguments, globals, run_check);
 
   auto backup_arguments = std::make_shared<BackupArguments>();
   CLI::App* backup = add_subcommand(
@@ -256,11 +252,7 @@ void add_store_command(CLI::App& app, Globals& globals) {
   add_text_option(*backup, "DIR", backup_arguments->directory, "",
                   "Where the copy goes; must not exist, or be empty")
       ->required();
-  backup->callback([backup_arguments, &globals] {
-    globals.action = [backup_arguments, &globals] {
-      return run_backup(*backup_arguments, globals);
-    };
-  });
+  set_action(*backup, backup_arguments, globals, run_backup);
 
   add_export_command(*store, globals);
   add_import_command(*store, globals);

@@ -13,9 +13,9 @@
 #include "store/apply.h"
 #include "store/embedded/item_table.h"
 #include "store/embedded/key_codec.h"
-#include "store/embedded/reply.h"
 #include "store/embedded/token_memory.h"
 #include "store/embedded/write_plan.h"
+#include "store/reply.h"
 
 namespace stint::store {
 namespace {

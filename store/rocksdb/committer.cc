@@ -73,7 +73,7 @@ struct Committer::Waiter {
 };
 
 Committed Committer::commit(rocksdb::WriteBatch& batch) {
-  if (failed()) {
+  if (failed_.load(std::memory_order_acquire)) {
     std::lock_guard lock(failure_mutex_);
     return Committed{failure_, false};
   }

@@ -35,9 +35,6 @@ class Committer {
   /// known only when the database has been opened again.
   Committed commit(rocksdb::WriteBatch& batch);
 
-  /// Whether a write failed.
-  bool failed() const { return failed_.load(std::memory_order_acquire); }
-
  private:
   struct Waiter;
 

@@ -1,4 +1,5 @@
 #include "store/rocksdb/rocksdb_engine.h"
+#include "store/reply.h"
 
 #include <rocksdb/db.h>
 #include <rocksdb/iterator.h>
@@ -21,7 +22,6 @@
 #include "store/apply.h"
 #include "store/embedded/item_table.h"
 #include "store/embedded/key_codec.h"
-#include "store/embedded/reply.h"
 #include "store/embedded/token_memory.h"
 #include "store/embedded/write_plan.h"
 #include "store/rocksdb/backup.h"

@@ -33,6 +33,7 @@ class ViewTableTest : public ::testing::Test {
   bool take(ops::View& view, bool exclusively = true, const std::string& entity = kEntity) {
     bool found =
         table.take(ops::view_hash(entity, kResource), entity, kResource, exclusively, view);
+    view.generation = table.generation();
     if (!found) view.names = std::make_shared<const ops::BucketNames>("ns", entity, kResource, 0);
     return found;
   }

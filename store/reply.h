@@ -1,6 +1,6 @@
-// Small helpers for filling replies. Shared by the embedded engines.
-#ifndef STINT_STORE_EMBEDDED_REPLY_H_
-#define STINT_STORE_EMBEDDED_REPLY_H_
+// Small helpers for filling replies, for whoever answers calls.
+#ifndef STINT_STORE_REPLY_H_
+#define STINT_STORE_REPLY_H_
 
 #include <string>
 #include <utility>
@@ -39,4 +39,4 @@ inline ReplyBase& start_matching_reply(Call& call) {
 
 }  // namespace stint::store
 
-#endif  // STINT_STORE_EMBEDDED_REPLY_H_
+#endif  // STINT_STORE_REPLY_H_
