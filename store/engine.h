@@ -2,6 +2,7 @@
 #ifndef STINT_STORE_ENGINE_H_
 #define STINT_STORE_ENGINE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -53,6 +54,16 @@ struct EngineState {
   std::optional<std::uint64_t> estimated_records;
 };
 
+/// Told when calls that were started are answered.
+class Completion {
+ public:
+  /// Called exactly once, on any thread, perhaps before `Engine::start` returns.
+  virtual void answered() noexcept = 0;
+
+ protected:
+  ~Completion() = default;
+};
+
 /// A table of items with four secondary indexes. All members are thread-safe.
 class STINT_COMPONENT Engine {
  public:
@@ -64,6 +75,16 @@ class STINT_COMPONENT Engine {
   /// on the same item take effect in their order. Blocks until all are answered. Never throws:
   /// trouble is an `Outcome`.
   virtual void execute(std::span<Call> calls) noexcept = 0;
+
+  /// The same, and gives up at `deadline`: what is not known to be applied by then is answered with
+  /// `kThrottled`, `kUnavailable` or `kUnknown`. An engine of this process has nothing to wait for.
+  virtual void execute_until(std::span<Call> calls,
+                             std::chrono::steady_clock::time_point deadline) noexcept;
+
+  /// The same without blocking. The calls, with what they refer to, and `completion` must live
+  /// until it is told. An engine of this process answers before this returns.
+  virtual void start(std::span<Call> calls, std::chrono::steady_clock::time_point deadline,
+                     Completion& completion) noexcept;
 
   /// A hint that the item whose key has this hash is used next. Does nothing by default.
   virtual void prefetch(std::uint64_t key_hash) const noexcept { static_cast<void>(key_hash); }

@@ -1,0 +1,84 @@
+// Access keys, and where they come from.
+#ifndef STINT_STORE_DYNAMODB_CREDENTIALS_H_
+#define STINT_STORE_DYNAMODB_CREDENTIALS_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stint/result.h"
+#include "stint/time.h"
+#include "store/dynamodb/http.h"
+
+namespace stint::store::dynamodb {
+
+struct Credentials {
+  std::string access_key_id;
+  std::string secret_access_key;
+  std::string session_token;  ///< Empty: none.
+  std::optional<TimePoint> expires_at;
+  /// For people: "environment", "profile dev of /home/x/.aws/credentials", ... Never a secret.
+  std::string source;
+};
+using CredentialsPtr = std::shared_ptr<const Credentials>;
+
+/// Gives credentials and keeps them fresh. Thread-safe.
+class CredentialProvider {
+ public:
+  virtual ~CredentialProvider() = default;
+
+  using Done = std::function<void(Result<CredentialsPtr>)>;
+  /// Calls `done` once: before returning while credentials are at hand that have not expired (they
+  /// are fetched anew in the background before they do), later on another thread otherwise.
+  /// Errors: `kUnavailable`, saying what was tried and why it failed, without any secret.
+  virtual void get(Done done) = 0;
+
+  /// The service refused these as expired or unknown: unless they have been replaced already, the
+  /// next `get` fetches anew.
+  virtual void refused(const CredentialsPtr& credentials) = 0;
+};
+
+/// What the surroundings say: a seam for tests.
+struct Surroundings {
+  /// A variable of the environment; empty counts as unset.
+  std::function<std::string(const std::string& name)> variable;
+  /// The system's, or the tests' clock.
+  std::function<TimePoint()> now;
+  /// Where the metadata service is; tests set it to a server of their own.
+  std::string metadata_endpoint = "http://169.254.169.254";
+
+  /// Those of this process.
+  static Surroundings of_process();
+};
+
+/// What the `config` and `credentials` files and the environment say about where to connect.
+struct Location {
+  std::string region;    ///< Empty: not said anywhere.
+  std::string endpoint;  ///< Empty: the service's own for the region.
+};
+/// The standard places in the standard order. `profile` empty: AWS_PROFILE, else "default".
+/// Errors: `kInvalidArgument` for a profile that was asked for and does not exist, and for files
+/// that cannot be read or parsed, naming file and line.
+Result<Location> standard_location(const Surroundings& surroundings, std::string_view profile);
+
+struct CredentialOptions {
+  /// Nothing else is tried when set.
+  std::optional<Credentials> fixed;
+  std::string profile;
+  /// For the token service; empty: as `standard_location`.
+  std::string region;
+};
+
+/// The standard order: fixed, environment, web identity, profile files (static keys,
+/// `credential_process`, assumed role, web identity of a profile), container endpoint, instance
+/// metadata. A named profile is looked up before the environment, as the service's own tools do.
+std::shared_ptr<CredentialProvider> standard_credentials(std::shared_ptr<HttpClient> http,
+                                                         CredentialOptions options,
+                                                         Surroundings surroundings);
+
+}  // namespace stint::store::dynamodb
+
+#endif  // STINT_STORE_DYNAMODB_CREDENTIALS_H_
