@@ -22,6 +22,10 @@
 
 namespace stint {
 
+namespace limiter {
+class Core;
+}
+
 struct LimiterOptions {
   /// Separates tenants that share a store.
   std::string name_space = "default";
@@ -159,8 +163,10 @@ class STINT_EXPORT Limiter {
   void forget_caches();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  friend class AsyncLimiter;
+  explicit Limiter(std::shared_ptr<limiter::Core> core);
+
+  std::shared_ptr<limiter::Core> core_;
 };
 
 }  // namespace stint
