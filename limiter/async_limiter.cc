@@ -337,8 +337,8 @@ class AsyncLimiter::Impl::AcquireCall final : public AsyncCall<Result<ops::Acqui
       return;
     }
     impl_.begin_lease_call(LeaseCall::How::kRollBack, std::move(lease_),
-                           [&core = core(), request = std::move(request_),
-                            done = std::move(done_)](Status given_back, internal::LeaseStatePtr) {
+                           [&core = core(), request = std::move(request_), done = std::move(done_)](
+                               Status given_back, internal::LeaseStatePtr) {
                              Error error = given_back ? cancelled() : given_back.error();
                              core.report_failure(request.entity, request.resource, error);
                              done(std::move(error));
@@ -414,16 +414,15 @@ PendingCall AsyncLimiter::Impl::acquire(AcquireRequest request, Callback<Result<
   });
 }
 
-PendingCall AsyncLimiter::Impl::end_lease(LeaseCall::How how, Lease lease,
-                                          Callback<Settled> done) {
+PendingCall AsyncLimiter::Impl::end_lease(LeaseCall::How how, Lease lease, Callback<Settled> done) {
   internal::LeaseStatePtr state = internal::take_state(std::move(lease));
   if (state == nullptr || !state->open()) {
     done(Settled{Error::invalid("lease", "", "has ended"), Lease(std::move(state))});
     return PendingCall();
   }
   bool settles = how == LeaseCall::How::kSettle;
-  if (!settles) state->end();
   if (answers_later()) {
+    if (!settles) state->end();
     if (!internal::has_to_write(*state, !settles)) {
       state->end();
       done(Settled{Status(), Lease(std::move(state))});
@@ -506,8 +505,7 @@ std::future<Settled> AsyncLimiter::roll_back(Lease lease) {
 PendingCall AsyncLimiter::available(std::string entity, std::string resource,
                                     std::vector<Consume> need,
                                     Callback<Result<Availability>> done) {
-  return impl_->available(std::move(entity), std::move(resource), std::move(need),
-                          std::move(done));
+  return impl_->available(std::move(entity), std::move(resource), std::move(need), std::move(done));
 }
 std::future<Result<Availability>> AsyncLimiter::available(std::string entity, std::string resource,
                                                           std::vector<Consume> need) {

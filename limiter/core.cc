@@ -173,8 +173,8 @@ Result<const std::string*> Core::name_space(Steady::time_point at, Steady::time_
   // One caller asks; the others wait for what it learns.
   std::lock_guard lock(resolving_);
   if (const std::string* known = known_name_space(at)) return known;
-  Result<std::string> id = run(
-      ops::resolve_namespace(options_.name_space, random, clock_->now()), driver_setup(deadline));
+  Result<std::string> id = run(ops::resolve_namespace(options_.name_space, random, clock_->now()),
+                               driver_setup(deadline));
   if (!id) return id.error();
   return learn_name_space(std::move(*id), at);
 }
