@@ -1,10 +1,10 @@
 #include "limiter/core.h"
 
 #include <algorithm>
-#include <random>
 
 #include "base/hash.h"
 #include "base/time.h"
+#include "limiter/system_seed.h"
 #include "model/names.h"
 #include "ops/lease.h"
 #include "ops/namespaces.h"
@@ -17,17 +17,23 @@ using Steady = Core::Steady;
 /// A namespace may be deleted and registered anew by another process (decision 24).
 constexpr std::chrono::minutes kNamespaceAge{5};
 
-std::uint64_t system_seed() {
-  std::random_device device;
-  return static_cast<std::uint64_t>(device()) << 32 | device();
-}
-
 /// Refuses a duration outside [least, most].
 Status check_range(const char* field, Millis value, Millis least, Millis most) {
   if (value >= least && value <= most) return Status();
   return Error::invalid(
       field, std::to_string(value.count()) + " ms",
       "must be " + std::to_string(least.count()) + " to " + std::to_string(most.count()) + " ms");
+}
+
+/// Names of the cloud's own pass; others are like ids.
+Status check_principal(const std::string& principal) {
+  if (!principal.starts_with("arn:")) return model::validate_entity_id("principal", principal);
+  constexpr std::size_t kMostBytes = 2048;
+  bool clean =
+      std::all_of(principal.begin(), principal.end(), [](char c) { return c >= ' ' && c != 0x7f; });
+  if (clean && principal.size() <= kMostBytes) return Status();
+  return Error::invalid("principal", principal,
+                        "must not exceed 2048 bytes or hold control characters");
 }
 
 Status check_options(const LimiterOptions& options) {
@@ -42,6 +48,9 @@ Status check_options(const LimiterOptions& options) {
   if (options.ttl_multiplier < 0 || options.ttl_multiplier > kMostMultiplier) {
     return Error::invalid("ttl_multiplier", std::to_string(options.ttl_multiplier),
                           "must be 0 to 1000");
+  }
+  if (options.principal) {
+    if (Status s = check_principal(*options.principal); !s) return s;
   }
   if (options.max_views < 1) return Error::invalid("max_views", "0", "must be at least 1");
   return Status();
@@ -98,6 +107,8 @@ Core::Core(Store store, LimiterOptions options)
   settings_.rejection_ttl = options_.rejection_ttl;
   settings_.stamp_ttl = options_.stamp_ttl;
   settings_.ttl_multiplier = options_.ttl_multiplier;
+  settings_.audit = options_.audit;
+  settings_.principal = options_.principal;
 }
 
 ops::Context Core::context(std::string_view ns, std::uint64_t cache_generation, Random& random) {
@@ -110,6 +121,7 @@ ops::Context Core::context(std::string_view ns, std::uint64_t cache_generation, 
                   caches_,
                   random,
                   options_.observer};
+  cx.shared_table = handle.is_shared_table();
   cx.cache_generation = cache_generation;
   return cx;
 }

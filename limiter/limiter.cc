@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "limiter/core.h"
+#include "ops/audit.h"
 #include "ops/config.h"
 #include "ops/entities.h"
 #include "ops/inspect.h"
@@ -98,6 +99,13 @@ Result<ResolvedLimits> Limiter::resolve_limits(std::string_view entity, std::str
     for (const auto& limit : config->record->limits) resolved.limits.push_back(limit->limit());
   }
   return resolved;
+}
+
+Result<AuditPage> Limiter::list_audit_events(const Scope& scope, std::optional<std::string> from,
+                                             int page_size) {
+  return core_->observed_call(scope.entity_id(), scope.resource_name(), [&](ops::Context& cx) {
+    return ops::list_events(cx, scope, from, page_size);
+  });
 }
 
 void Limiter::prefetch(std::string_view entity, std::string_view resource) noexcept {
