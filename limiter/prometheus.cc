@@ -25,7 +25,8 @@ constexpr ErrorCode kCodes[] = {ErrorCode::kUnavailable,     ErrorCode::kOutcome
                                 ErrorCode::kThrottled,       ErrorCode::kVersionMismatch,
                                 ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
                                 ErrorCode::kExists,          ErrorCode::kConflict,
-                                ErrorCode::kCorrupt,         ErrorCode::kCancelled};
+                                ErrorCode::kCorrupt,         ErrorCode::kAccessDenied,
+                                ErrorCode::kCancelled};
 
 double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
