@@ -151,7 +151,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void take(CallResult result) {
     if (const auto* trouble = std::get_if<CallTrouble>(&result)) {
-      answer_with(*trouble);
+      take_trouble(*trouble);
       return end();
     }
     Status read = read_reply(call_.request, std::get<std::string>(result), call_.reply, open_keys_);
@@ -171,14 +171,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     end();
   }
 
-  void answer_with(const CallTrouble& trouble) {
-    if (trouble.service) {
-      reply_of_error(*trouble.service, may_have_written_, table_.name(), call_);
-      if (!trouble.maybe_applied) return;
-    }
-    ReplyBase& reply = start_matching_reply(call_);
+  void take_trouble(const CallTrouble& trouble) {
+    // An earlier attempt may have been applied, whatever the last one was told.
     bool unknown = may_have_written_ && trouble.maybe_applied;
-    set_trouble(reply, unknown ? Outcome::kUnknown : Outcome::kUnavailable, trouble.message);
+    if (trouble.service && !unknown) return answer_with(*trouble.service, table_.name(), call_);
+    set_trouble(start_matching_reply(call_), unknown ? Outcome::kUnknown : Outcome::kUnavailable,
+                trouble.message);
   }
 
   /// A part of a batch was left out by the service, to be asked for after a pause.
