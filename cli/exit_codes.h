@@ -28,6 +28,7 @@ constexpr int exit_code(ErrorCode code) {
     case ErrorCode::kExists: return kExitConflict;
     case ErrorCode::kConflict: return kExitConflict;
     case ErrorCode::kCorrupt: return kExitCorrupt;
+    case ErrorCode::kAccessDenied: return kExitUnavailable;
   }
   return kExitUnavailable;
 }

@@ -55,8 +55,9 @@ struct LimiterOptions {
 /// Costs name store requests without faults, with the namespace known and configuration cached.
 /// Every call may answer `kUnavailable`, `kThrottled`, and `kInvalidArgument` for malformed names
 /// or options, which is found before anything is written; calls that read items `kCorrupt`, calls
-/// that write `kOutcomeUnknown`. Further errors stand with the call. When a call of several writes
-/// fails, what it had written stays; only `acquire` takes it back.
+/// that write `kOutcomeUnknown`, and all of a store that asks who calls `kAccessDenied`. Further
+/// errors stand with the call. When a call of several writes fails, what it had written stays; only
+/// `acquire` takes it back.
 class STINT_EXPORT Limiter {
  public:
   /// The namespace is registered by the first call if needed; that call reports its errors, and
