@@ -41,6 +41,22 @@ inline std::uint64_t view_hash(std::string_view entity, std::string_view resourc
   return hash_bytes(resource, hash_bytes(entity));
 }
 
+/// Of the views of one bucket's shards, these bits of the hash are equal: caches that go by them
+/// keep all together.
+inline constexpr std::uint64_t kBucketBits = 0xff00'0000'0000'0000;
+
+/// The same of one shard of a bucket. That of shard 0 stands for the bucket.
+inline std::uint64_t view_hash(std::string_view entity, std::string_view resource,
+                               std::int64_t shard) {
+  std::uint64_t hash = view_hash(entity, resource);
+  if (shard == 0) return hash;
+  std::uint64_t mixed = mix_hash(hash, static_cast<std::uint64_t>(shard));
+  return (hash & kBucketBits) | (mixed & ~kBucketBits);
+}
+
+/// Views of so many shards of a bucket are remembered; there are never more (rules W14).
+inline constexpr std::int64_t kMostShards = 32;
+
 /// A bucket's names, built once and shared by views and leases.
 struct BucketNames {
   BucketNames(std::string_view ns, std::string_view entity_id, std::string_view resource_name,
@@ -48,7 +64,7 @@ struct BucketNames {
       : entity(entity_id),
         resource(resource_name),
         shard(shard_index),
-        hash(view_hash(entity_id, resource_name)),
+        hash(view_hash(entity_id, resource_name, shard_index)),
         key(schema::bucket_key(ns, entity_id, resource_name, shard_index)) {}
 
   std::string entity;
@@ -79,6 +95,14 @@ struct View {
   std::uint32_t shard_generation = 0;
 };
 
+/// What older programs of a shared table would get wrong. Every feature needs a stream consumer of
+/// some version, and once it is used, older clients must stay away (rules 5.11).
+enum class Feature : std::uint8_t {
+  kSessionLimits,  ///< From 0.15 on.
+  kCascadePolicy,  ///< Set for a scope; from 0.16 on.
+  kSoftness,       ///< Soft limits and bypass; from 0.17 on.
+};
+
 /// What operations remember between calls. Implementations are thread-safe.
 class Caches {
  public:
@@ -95,6 +119,7 @@ class Caches {
   /// Remembers a view, or forgets the bucket where it holds neither image nor configuration. What
   /// an entity's or all views had to forget since this one was taken stays forgotten.
   virtual void put_view(View&& view) = 0;
+  /// All shards of it.
   virtual void forget_view(std::string_view entity, std::string_view resource) = 0;
   virtual void forget_entity(std::string_view entity) = 0;
   /// Drops the remembered configuration of every view.
@@ -113,6 +138,10 @@ class Caches {
   virtual std::shared_ptr<const schema::BucketLayout> find_layout(const store::Image& image) = 0;
   virtual void put_layout(const store::Image& image,
                           std::shared_ptr<const schema::BucketLayout> layout) = 0;
+
+  /// Whether the table was once seen to be fit for a feature.
+  virtual bool is_proven(Feature feature) const = 0;
+  virtual void set_proven(Feature feature) = 0;
 };
 
 /// Settings of the limiter that operations need.
@@ -121,6 +150,10 @@ struct Settings {
   Millis rejection_ttl{1'000};
   Millis stamp_ttl{60'000};
   int ttl_multiplier = 7;
+  /// Changes of entities and limits leave audit events; a distributed store always has them.
+  bool audit = false;
+  /// Named in them, if known.
+  std::optional<std::string> principal;
 };
 
 /// One per call. References outlive the operation.
@@ -134,6 +167,8 @@ struct Context {
   Caches& caches;
   Random& random;
   Observer* observer;
+  /// Programs of the other package may use the table, too.
+  bool shared_table = false;
   /// Set while what was taken is given back: that goes on past the deadline of the call.
   bool past_deadline_allowed = false;
   /// Of the caches, from before `ns` was learnt: what is remembered by it may be outdated.

@@ -90,7 +90,8 @@ class Image {
   std::optional<bool> boolean(AttrId id) const;
   std::optional<Value> value(AttrId id) const;
 
-  /// Text of a `kString` or `kDecimal` entry, the serialised form of lists, maps and sets.
+  /// Text of a `kString` or `kDecimal` entry, bytes of a `kBinary` one, the serialised form of
+  /// lists, maps and sets.
   std::string_view text(const ImageEntry& entry) const {
     return std::string_view(block() + entry.offset, entry.length);
   }
@@ -182,6 +183,8 @@ STINT_COMPONENT Result<ImagePtr> deserialize(std::string_view bytes);
 /// Errors of reading: `kInvalidArgument` with what is wrong.
 std::string to_dynamo_json(const Image& image);
 Result<ImagePtr> from_dynamo_json(std::string_view json);
+/// A value as ordinary JSON: numbers as they are written, sets as lists.
+std::string to_plain_json(const Value& value);
 
 inline ImagePtr::ImagePtr(const ImagePtr& other) noexcept : image_(other.image_) {
   if (image_) image_->references_.fetch_add(1, std::memory_order_relaxed);
