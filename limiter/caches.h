@@ -98,6 +98,12 @@ class Caches final : public ops::Caches {
   std::shared_ptr<const schema::BucketLayout> find_layout(const store::Image& image) override;
   void put_layout(const store::Image& image,
                   std::shared_ptr<const schema::BucketLayout> layout) override;
+  bool is_proven(ops::Feature feature) const override {
+    return (proven_.load(std::memory_order_relaxed) & bit_of(feature)) != 0;
+  }
+  void set_proven(ops::Feature feature) override {
+    proven_.fetch_or(bit_of(feature), std::memory_order_relaxed);
+  }
 
   void clear();
   void prefetch(std::string_view entity, std::string_view resource, const store::Engine& engine) {
@@ -105,8 +111,11 @@ class Caches final : public ops::Caches {
   }
 
  private:
+  static std::uint32_t bit_of(ops::Feature feature) { return 1u << static_cast<int>(feature); }
+
   ViewTable views_;
-  std::mutex mutex_;  // guards the two below
+  std::atomic<std::uint32_t> proven_{0};  // bits of features
+  std::mutex mutex_;                      // guards the two below
   std::map<std::string, CachedConfig, std::less<>> configs_;
   std::unordered_map<std::uint64_t, std::shared_ptr<const schema::BucketLayout>> layouts_;
 };

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <forward_list>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "base/hash.h"
@@ -15,8 +14,10 @@
 #include "limiter/lease_state.h"
 #include "limiter/store_handle.h"
 #include "limiter/system_clock.h"
+#include "limiter/system_seed.h"
 #include "model/names.h"
 #include "ops/acquire.h"
+#include "ops/audit.h"
 #include "ops/config.h"
 #include "ops/entities.h"
 #include "ops/inspect.h"
@@ -31,17 +32,23 @@ using Steady = std::chrono::steady_clock;
 /// A namespace may be deleted and registered anew by another process (decision 24).
 constexpr std::chrono::minutes kNamespaceAge{5};
 
-std::uint64_t system_seed() {
-  std::random_device device;
-  return static_cast<std::uint64_t>(device()) << 32 | device();
-}
-
 /// Refuses a duration outside [least, most].
 Status check_range(const char* field, Millis value, Millis least, Millis most) {
   if (value >= least && value <= most) return Status();
   return Error::invalid(
       field, std::to_string(value.count()) + " ms",
       "must be " + std::to_string(least.count()) + " to " + std::to_string(most.count()) + " ms");
+}
+
+/// Names of the cloud's own pass; others are like ids.
+Status check_principal(const std::string& principal) {
+  if (!principal.starts_with("arn:")) return model::validate_entity_id("principal", principal);
+  constexpr std::size_t kMostBytes = 2048;
+  bool clean =
+      std::all_of(principal.begin(), principal.end(), [](char c) { return c >= ' ' && c != 0x7f; });
+  if (clean && principal.size() <= kMostBytes) return Status();
+  return Error::invalid("principal", principal,
+                        "must not exceed 2048 bytes or hold control characters");
 }
 
 Status check_options(const LimiterOptions& options) {
@@ -56,6 +63,9 @@ Status check_options(const LimiterOptions& options) {
   if (options.ttl_multiplier < 0 || options.ttl_multiplier > kMostMultiplier) {
     return Error::invalid("ttl_multiplier", std::to_string(options.ttl_multiplier),
                           "must be 0 to 1000");
+  }
+  if (options.principal) {
+    if (Status s = check_principal(*options.principal); !s) return s;
   }
   if (options.max_views < 1) return Error::invalid("max_views", "0", "must be at least 1");
   return Status();
@@ -103,11 +113,13 @@ class Limiter::Impl final : public internal::LeaseEnder {
         clock_(options_.clock != nullptr ? options_.clock : &system_clock_),
         times_store_(options_.observer != nullptr && options_.observer->times_store()),
         caches_(options_.max_views),
-        seed_(mix_hash(options_.seed ? *options_.seed : system_seed(), limiters_made())) {
+        seed_(mix_hash(options_.seed ? *options_.seed : limiter::system_seed(), limiters_made())) {
     settings_.config_ttl = options_.config_ttl;
     settings_.rejection_ttl = options_.rejection_ttl;
     settings_.stamp_ttl = options_.stamp_ttl;
     settings_.ttl_multiplier = options_.ttl_multiplier;
+    settings_.audit = options_.audit;
+    settings_.principal = options_.principal;
   }
 
   /// Runs `make(context)` to its end. The result's error type is `Error`.
@@ -133,6 +145,7 @@ class Limiter::Impl final : public internal::LeaseEnder {
                       random,
                       options_.observer};
       limiter::DriverSetup setup = driver_setup(deadline, cx.past_deadline_allowed);
+      cx.shared_table = handle.is_shared_table();
       cx.cache_generation = cache_generation;
       setup.store_asked = &cx.store_asked;
       setup.turn_missed = &cx.turn_missed;
@@ -434,6 +447,13 @@ Result<ResolvedLimits> Limiter::resolve_limits(std::string_view entity, std::str
     for (const auto& limit : config->record->limits) resolved.limits.push_back(limit->limit());
   }
   return resolved;
+}
+
+Result<AuditPage> Limiter::list_audit_events(const Scope& scope, std::optional<std::string> from,
+                                             int page_size) {
+  return impl_->observed_call(scope.entity_id(), scope.resource_name(), [&](ops::Context& cx) {
+    return ops::list_events(cx, scope, from, page_size);
+  });
 }
 
 void Limiter::prefetch(std::string_view entity, std::string_view resource) noexcept {

@@ -27,8 +27,10 @@ Result<Store> open_store(std::shared_ptr<store::Engine> engine, const StoreOptio
   DriverSetup setup{
       *engine,     clock, queues, counters, std::chrono::steady_clock::now() + kOpenTimeout,
       no_exemption};
-  Result<schema::StoreRecord> record = run(
-      ops::open_store(fresh, options.reset_rule, options.create_if_missing, clock.now()), setup);
+  Result<schema::StoreRecord> record =
+      run(ops::open_store(fresh, options.reset_rule, options.create_if_missing,
+                          engine->capabilities().shared_writers, clock.now()),
+          setup);
   if (!record) return record.error();
   return Store(std::make_shared<StoreHandle>(std::move(engine), *record));
 }

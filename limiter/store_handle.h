@@ -18,6 +18,12 @@ class StoreHandle {
   StoreHandle(std::shared_ptr<store::Engine> store_engine, schema::StoreRecord store_record)
       : engine(std::move(store_engine)), record(store_record) {}
 
+  /// Whether programs of the other package may use the store beside this one.
+  bool is_shared_table() const {
+    return engine->capabilities().shared_writers &&
+           record.layout == store::IndexLayout::kCompatible;
+  }
+
   std::shared_ptr<store::Engine> engine;
   schema::StoreRecord record;
   limiter::BucketQueues queues;

@@ -6,6 +6,7 @@
 #include "model/names.h"
 #include "ops/lease.h"
 #include "ops/leg.h"
+#include "ops/version.h"
 #include "ops/write_bucket.h"
 
 namespace stint::ops {
@@ -481,6 +482,12 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     auto compiled = schema::compile_limits(request.limits->limits(), cx.reset_rule);
     if (!compiled) co_return compiled.error();
     call_limits = *compiled;
+    std::optional<Feature> feature;
+    if (cx.shared_table) feature = feature_of(request.limits->limits());
+    if (feature) {
+      Status allowed = co_await prove_feature(cx, *feature);
+      if (!allowed) co_return allowed.error();
+    }
   }
   Acquire job(cx, request, std::move(call_limits));
   std::optional<Error> trouble;

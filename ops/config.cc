@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "model/names.h"
+#include "ops/audit.h"
 #include "ops/fanout.h"
 #include "ops/leg.h"
+#include "ops/version.h"
+#include "schema/audit_details.h"
 #include "schema/keys.h"
 #include "schema/records.h"
 
@@ -210,6 +213,30 @@ Op<Result<std::int64_t>> reach_buckets(Context& cx, const Scope& scope, bool dry
   co_return reached;
 }
 
+/// What a call that set limits says of itself in its audit event.
+store::Value::Map details_of(const std::vector<Limit>& limits, const SetLimitsOptions& options,
+                             const LimitsChange& change) {
+  schema::LimitsSet set;
+  // A call that sets a policy where there are no limits has nothing to say of limits.
+  bool of_limits = !limits.empty() || !change.before.limits.empty();
+  if (of_limits) set.limits = limits;
+  set.on_unavailable = options.on_unavailable;
+  set.access = options.access;
+  set.cascade = options.cascade;
+  set.buckets_stamped = change.buckets;
+  return schema::limits_set_details(set);
+}
+
+/// Writes the event of a change of limits, also of one whose buckets could not all be reached.
+Op<Status> write_limits_event(Context& cx, const Scope& scope, std::string_view action,
+                              store::Value::Map details) {
+  std::string subject = schema::audit_subject(scope);
+  std::optional<std::string> resource = schema::audit_resource(scope);
+  Status audited =
+      co_await write_event(cx, std::move(subject), std::move(resource), action, std::move(details));
+  co_return audited;
+}
+
 }  // namespace
 
 ConfigReads::ConfigReads(Context& cx, std::string_view entity, std::string_view resource,
@@ -314,6 +341,10 @@ Op<Result<LimitsChange>> set_limits(Context& cx, const Scope& scope,
   }
   auto compiled = schema::compile_limits(limits, cx.reset_rule);
   if (!compiled) co_return compiled.error();
+  if (std::optional<Feature> feature = feature_of(limits, options)) {
+    Status allowed = co_await use_feature(cx, *feature, options.dry_run);
+    if (!allowed) co_return allowed.error();
+  }
 
   LimitsChange change;
   bool written = false;
@@ -346,11 +377,21 @@ Op<Result<LimitsChange>> set_limits(Context& cx, const Scope& scope,
   if (!written && !options.dry_run) {
     co_return Error(ErrorCode::kConflict, "the scope keeps changing; try again in 100 ms");
   }
+  Status reached_all;
   if (is_fanned_out(scope, change.before, change.after)) {
     Result<std::int64_t> reached = co_await reach_buckets(cx, scope, options.dry_run);
-    if (!reached) co_return reached.error();
-    change.buckets = *reached;
+    if (reached) {
+      change.buckets = *reached;
+    } else {
+      reached_all = reached.error();
+    }
   }
+  if (!options.dry_run) {
+    store::Value::Map details = details_of(limits, options, change);
+    Status audited = co_await write_limits_event(cx, scope, schema::kLimitsSet, std::move(details));
+    if (reached_all && !audited) co_return audited.error();
+  }
+  if (!reached_all) co_return reached_all.error();
   co_return change;
 }
 
@@ -372,11 +413,22 @@ Op<Result<LimitsChange>> delete_limits(Context& cx, const Scope& scope, bool dry
     forget_scope(cx, scope);
     if (!removed) co_return removed.error();
   }
+  Status reached_all;
   if (is_fanned_out(scope, change.before, change.after)) {
     Result<std::int64_t> reached = co_await reach_buckets(cx, scope, dry_run);
-    if (!reached) co_return reached.error();
-    change.buckets = *reached;
+    if (reached) {
+      change.buckets = *reached;
+    } else {
+      reached_all = reached.error();
+    }
   }
+  if (!dry_run) {
+    store::Value::Map details = schema::limits_deleted_details(scope, change.before);
+    Status audited =
+        co_await write_limits_event(cx, scope, schema::kLimitsDeleted, std::move(details));
+    if (reached_all && !audited) co_return audited.error();
+  }
+  if (!reached_all) co_return reached_all.error();
   co_return change;
 }
 

@@ -79,6 +79,14 @@ struct View {
   std::uint32_t shard_generation = 0;
 };
 
+/// What older programs of a shared table would get wrong. Every feature needs a stream consumer of
+/// some version, and once it is used, older clients must stay away (rules 5.11).
+enum class Feature : std::uint8_t {
+  kSessionLimits,  ///< From 0.15 on.
+  kCascadePolicy,  ///< Set for a scope; from 0.16 on.
+  kSoftness,       ///< Soft limits and bypass; from 0.17 on.
+};
+
 /// What operations remember between calls. Implementations are thread-safe.
 class Caches {
  public:
@@ -113,6 +121,10 @@ class Caches {
   virtual std::shared_ptr<const schema::BucketLayout> find_layout(const store::Image& image) = 0;
   virtual void put_layout(const store::Image& image,
                           std::shared_ptr<const schema::BucketLayout> layout) = 0;
+
+  /// Whether the table was once seen to be fit for a feature.
+  virtual bool is_proven(Feature feature) const = 0;
+  virtual void set_proven(Feature feature) = 0;
 };
 
 /// Settings of the limiter that operations need.
@@ -121,6 +133,10 @@ struct Settings {
   Millis rejection_ttl{1'000};
   Millis stamp_ttl{60'000};
   int ttl_multiplier = 7;
+  /// Changes of entities and limits leave audit events; a distributed store always has them.
+  bool audit = false;
+  /// Named in them, if known.
+  std::optional<std::string> principal;
 };
 
 /// One per call. References outlive the operation.
@@ -134,6 +150,8 @@ struct Context {
   Caches& caches;
   Random& random;
   Observer* observer;
+  /// Programs of the other package may use the table, too.
+  bool shared_table = false;
   /// Set while what was taken is given back: that goes on past the deadline of the call.
   bool past_deadline_allowed = false;
   /// Of the caches, from before `ns` was learnt: what is remembered by it may be outdated.

@@ -5,6 +5,8 @@
 
 #include "base/time.h"
 #include "model/names.h"
+#include "ops/audit.h"
+#include "schema/audit_details.h"
 #include "schema/entity_item.h"
 #include "schema/keys.h"
 
@@ -91,10 +93,9 @@ Op<Result<std::vector<Entity>>> fetch(std::vector<store::Key> keys) {
   co_return entities;
 }
 
-/// Deletes everything that a query of an index finds. Returns how many items.
-Op<Result<std::int64_t>> delete_found(store::Index index, std::string partition,
-                                      std::string prefix) {
-  std::int64_t deleted = 0;
+/// Deletes everything that a query of an index finds, and counts it.
+Op<Status> delete_found(store::Index index, std::string partition, std::string prefix,
+                        std::int64_t& deleted) {
   std::string start;
   for (;;) {
     store::QueryRequest query(index, partition, prefix, kScanPageSize, start);
@@ -107,9 +108,43 @@ Op<Result<std::int64_t>> delete_found(store::Index index, std::string partition,
       if (removed.outcome != store::Outcome::kOk) co_return error_of(removed);
       ++deleted;
     }
-    if (!reply.next) co_return deleted;
+    if (!reply.next) co_return Status();
     start = *reply.next;
   }
+}
+
+/// Deletes an entity and what belongs to it, and counts the items as they go.
+Op<Status> delete_items(Context& cx, std::string_view id, std::int64_t& deleted) {
+  // Operation records live in the partitions of the buckets, so they go first.
+  std::string buckets = schema::entity_partition(cx.ns, id);
+  std::string bucket_prefix(schema::kBucketPrefix);
+  std::string start;
+  for (;;) {
+    store::QueryRequest query(store::Index::kGsi3, buckets, bucket_prefix, kScanPageSize, start);
+    auto reply = co_await ask(query);
+    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+    for (const store::ImagePtr& image : reply.images) {
+      Status records = co_await delete_found(store::Index::kTable, std::string(image->pk()),
+                                             std::string(schema::kOperationPrefix), deleted);
+      if (!records) co_return records;
+    }
+    if (!reply.next) break;
+    start = *reply.next;
+  }
+  Status removed = co_await delete_found(store::Index::kGsi3, buckets, bucket_prefix, deleted);
+  if (!removed) co_return removed;
+  store::Key meta = schema::entity_key(cx.ns, id);
+  for (std::string_view prefix : {schema::kEntityConfigPrefix, schema::kUsagePrefix}) {
+    removed = co_await delete_found(store::Index::kTable, meta.pk(), std::string(prefix), deleted);
+    if (!removed) co_return removed;
+  }
+  store::DeleteRequest last(meta, nullptr);
+  auto reply = co_await ask(last);
+  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  ++deleted;
+  // A call under way may have made a bucket again while its owner was still there.
+  removed = co_await delete_found(store::Index::kGsi3, buckets, bucket_prefix, deleted);
+  co_return removed;
 }
 
 }  // namespace
@@ -140,6 +175,10 @@ Op<Result<Entity>> create_entity(Context& cx, std::string_view id, const EntityO
   if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
   // Buckets that were used before the entity existed are remembered without its parent.
   cx.caches.forget_entity(id);
+  store::Value::Map details = schema::entity_created_details(record);
+  Status audited =
+      co_await write_event(cx, record.id, std::nullopt, schema::kEntityCreated, std::move(details));
+  if (!audited) co_return audited.error();
   co_return to_entity(record);
 }
 
@@ -210,43 +249,15 @@ Op<Result<std::int64_t>> delete_entity(Context& cx, std::string_view id) {
   Result<Entity> entity = co_await get_entity(cx, id);
   if (!entity) co_return entity.error();
   std::int64_t deleted = 0;
-  // Operation records live in the partitions of the buckets, so they go first.
-  std::string buckets = schema::entity_partition(cx.ns, id);
-  std::string bucket_prefix(schema::kBucketPrefix);
-  std::string start;
-  for (;;) {
-    store::QueryRequest query(store::Index::kGsi3, buckets, bucket_prefix, kScanPageSize, start);
-    auto reply = co_await ask(query);
-    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
-    for (const store::ImagePtr& image : reply.images) {
-      Result<std::int64_t> records = co_await delete_found(
-          store::Index::kTable, std::string(image->pk()), std::string(schema::kOperationPrefix));
-      if (!records) co_return records.error();
-      deleted += *records;
-    }
-    if (!reply.next) break;
-    start = *reply.next;
-  }
-  Result<std::int64_t> removed_buckets =
-      co_await delete_found(store::Index::kGsi3, buckets, bucket_prefix);
-  if (!removed_buckets) co_return removed_buckets.error();
-  deleted += *removed_buckets;
-  store::Key meta = schema::entity_key(cx.ns, id);
-  for (std::string_view prefix : {schema::kEntityConfigPrefix, schema::kUsagePrefix}) {
-    Result<std::int64_t> removed =
-        co_await delete_found(store::Index::kTable, meta.pk(), std::string(prefix));
-    if (!removed) co_return removed.error();
-    deleted += *removed;
-  }
-  store::DeleteRequest last(meta, nullptr);
-  auto reply = co_await ask(last);
-  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
-  // A call under way may have made a bucket again while its owner was still there.
-  Result<std::int64_t> late_buckets =
-      co_await delete_found(store::Index::kGsi3, buckets, bucket_prefix);
-  if (!late_buckets) co_return late_buckets.error();
+  Status removed = co_await delete_items(cx, id, deleted);
   cx.caches.forget_entity(id);
-  co_return deleted + *late_buckets + 1;
+  store::Value::Map details = schema::entity_deleted_details(deleted, removed.ok());
+  Status audited = co_await write_event(cx, std::string(id), std::nullopt, schema::kEntityDeleted,
+                                        std::move(details));
+  // What stopped the deletion says more than that nobody was told of it.
+  if (!removed) co_return removed.error();
+  if (!audited) co_return audited.error();
+  co_return deleted;
 }
 
 }  // namespace stint::ops

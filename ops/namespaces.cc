@@ -1,9 +1,12 @@
 #include "ops/namespaces.h"
 
-#include <vector>
+#include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "model/names.h"
 #include "ops/context.h"
+#include "ops/version.h"
 #include "schema/entity_item.h"
 #include "schema/keys.h"
 
@@ -33,23 +36,82 @@ Result<schema::StoreRecord> check_record(const schema::StoreRecord& record,
   return record;
 }
 
+/// Whether a creation that ended so may find its item there: made by others, or by itself.
+bool may_be_there(store::Outcome outcome) {
+  return outcome == store::Outcome::kConditionFailed || outcome == store::Outcome::kConflict ||
+         outcome == store::Outcome::kUnknown;
+}
+
+/// What a table is that only programs of the other package have used (decision 26).
+Result<schema::StoreRecord> record_of_foreign_table(const schema::StoreRecord& fresh) {
+  if (fresh.layout != store::IndexLayout::kCompatible) {
+    return Error(ErrorCode::kVersionMismatch,
+                 "the table's records are those of another program, and its indexes are not");
+  }
+  schema::StoreRecord record;
+  record.layout = store::IndexLayout::kCompatible;
+  record.reset_rule = ResetRule::kCompatible;
+  record.burst_tolerance_divisor = 16;
+  return record;
+}
+
+/// The two records that tell programs what a store is.
+struct StoreRecords {
+  store::ImagePtr own;
+  store::ImagePtr version;  // looked for in shared stores only
+};
+
+Op<Result<StoreRecords>> read_records(bool shared) {
+  store::Key own_key = schema::store_record_key();
+  store::Key version_key = schema::version_key();
+  std::vector<store::GetRequest> gets;
+  gets.emplace_back(own_key, store::Consistency::kStrong);
+  if (shared) gets.emplace_back(version_key, store::Consistency::kStrong);
+  std::vector<store::Call> calls = calls_of(gets);
+  co_await ask_all(calls);
+  StoreRecords records;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    auto& reply = std::get<store::GetReply>(calls[i].reply);
+    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+    (i == 0 ? records.own : records.version) = std::move(reply.image);
+  }
+  co_return records;
+}
+
+Result<schema::StoreRecord> check_records(const StoreRecords& records,
+                                          const schema::StoreRecord& fresh,
+                                          std::optional<ResetRule> demanded, bool shared) {
+  if (shared) {
+    if (!records.version) {
+      return Error(ErrorCode::kCorrupt, "the store has a record of stint, but no version record");
+    }
+    Result<schema::VersionRecord> version = schema::decode_version(*records.version);
+    if (!version) return version.error();
+    if (Status usable = check_version(*version); !usable) return usable.error();
+  }
+  Result<schema::StoreRecord> record =
+      records.own ? schema::decode_store_record(*records.own) : record_of_foreign_table(fresh);
+  if (!record) return record.error();
+  if (shared && record->burst_tolerance_divisor == 0) {
+    return Error(ErrorCode::kVersionMismatch,
+                 "the store has no burst tolerance, which only stores of a single process can do "
+                 "without");
+  }
+  return check_record(*record, demanded);
+}
+
 }  // namespace
 
 Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
                                            std::optional<ResetRule> demanded, bool create,
-                                           TimePoint now) {
-  store::Key key = schema::store_record_key();
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    store::GetRequest get(key, store::Consistency::kStrong);
-    auto found = co_await ask(get);
-    if (found.outcome != store::Outcome::kOk) co_return error_of(found);
-    if (found.image) {
-      Result<schema::StoreRecord> record = schema::decode_store_record(*found.image);
-      if (!record) co_return record.error();
-      co_return check_record(*record, demanded);
-    }
+                                           bool shared, TimePoint now) {
+  if (demanded) fresh.reset_rule = *demanded;
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    Result<StoreRecords> found = co_await read_records(shared);
+    if (!found) co_return found.error();
+    if (found->own || found->version) co_return check_records(*found, fresh, demanded, shared);
     if (!create) co_return Error(ErrorCode::kNotFound, "there is no store of stint here");
-    if (demanded) fresh.reset_rule = *demanded;
     store::Condition absent;
     absent.require(store::Term{store::Test::kItemAbsent});
     std::vector<store::TransactItem> items;
@@ -60,39 +122,89 @@ Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
     auto created = co_await ask(create_records);
     if (created.outcome == store::Outcome::kOk) co_return fresh;
     // Lost against another program that creates the same store: what it wrote counts.
-    if (created.outcome != store::Outcome::kConditionFailed) co_return error_of(created);
+    if (!may_be_there(created.outcome)) co_return error_of(created);
   }
   co_return Error(ErrorCode::kCorrupt, "the store has a version record, but no record of stint");
 }
 
-Op<Result<std::string>> resolve_namespace(std::string name, Random& random, TimePoint now) {
+Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& random,
+                                                   TimePoint now) {
   if (Status valid = model::validate_namespace(name); !valid) co_return valid.error();
   store::Key key = schema::namespace_name_key(name);
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  RegisteredNamespace result;
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     store::GetRequest get(key, store::Consistency::kStrong);
     auto found = co_await ask(get);
     if (found.outcome != store::Outcome::kOk) co_return error_of(found);
     if (found.image) {
       Result<schema::NamespaceRecord> record = schema::decode_namespace(*found.image);
       if (!record) co_return record.error();
-      co_return record->id;
+      // What an attempt of ours of unknown outcome has registered is still new.
+      result.is_new = !result.record.id.empty() && record->id == result.record.id;
+      result.record = std::move(*record);
+      co_return result;
     }
-    schema::NamespaceRecord record;
-    record.id = draw_namespace_id(random);
-    record.name = name;
-    record.created_at = schema::iso_seconds(now);
+    result.record.id = draw_namespace_id(random);
+    result.record.name = name;
+    result.record.created_at = schema::iso_seconds(now);
     store::Condition absent;
     absent.require(store::Term{store::Test::kItemAbsent});
     std::vector<store::TransactItem> items;
-    items.emplace_back(store::PutRequest(schema::encode_namespace_by_name(record), &absent));
-    items.emplace_back(store::PutRequest(schema::encode_namespace_by_id(record), &absent));
+    items.emplace_back(store::PutRequest(schema::encode_namespace_by_name(result.record), &absent));
+    items.emplace_back(store::PutRequest(schema::encode_namespace_by_id(result.record), &absent));
     store::TransactRequest create(items, std::string());
     auto created = co_await ask(create);
-    if (created.outcome == store::Outcome::kOk) co_return record.id;
+    if (created.outcome == store::Outcome::kOk) {
+      result.is_new = true;
+      co_return result;
+    }
     // Lost against another program that registers the same name: its id counts.
-    if (created.outcome != store::Outcome::kConditionFailed) co_return error_of(created);
+    if (!may_be_there(created.outcome)) co_return error_of(created);
   }
   co_return Error(ErrorCode::kConflict, "the namespace could not be registered; try again");
+}
+
+Op<Result<std::string>> resolve_namespace(std::string name, Random& random, TimePoint now) {
+  Result<RegisteredNamespace> found = co_await register_namespace(std::move(name), random, now);
+  if (!found) co_return found.error();
+  co_return std::move(found->record.id);
+}
+
+Op<Result<schema::NamespaceRecord>> find_namespace(std::string name) {
+  if (Status valid = model::validate_namespace(name); !valid) co_return valid.error();
+  store::Key key = schema::namespace_name_key(name);
+  store::GetRequest get(key, store::Consistency::kStrong);
+  auto found = co_await ask(get);
+  if (found.outcome != store::Outcome::kOk) co_return error_of(found);
+  if (!found.image) {
+    co_return Error(ErrorCode::kNotFound, "there is no namespace \"" + name + "\"");
+  }
+  co_return schema::decode_namespace(*found.image);
+}
+
+Op<Result<std::vector<schema::NamespaceRecord>>> list_namespaces() {
+  constexpr int kPageSize = 100;
+  std::string partition = schema::namespace_id_key("").pk();
+  std::vector<schema::NamespaceRecord> records;
+  std::string start;
+  for (;;) {
+    store::QueryRequest query(store::Index::kTable, partition,
+                              std::string(schema::kNamespaceIdPrefix), kPageSize, start);
+    auto reply = co_await ask(query);
+    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+    for (const store::ImagePtr& image : reply.images) {
+      Result<schema::NamespaceRecord> record = schema::decode_namespace(*image);
+      if (!record) co_return record.error();
+      records.push_back(std::move(*record));
+    }
+    if (!reply.next) break;
+    start = *reply.next;
+  }
+  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.name, a.created_at, a.id) < std::tie(b.name, b.created_at, b.id);
+  });
+  co_return records;
 }
 
 }  // namespace stint::ops

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/random.h"
 #include "ops/op.h"
@@ -14,15 +15,32 @@
 namespace stint::ops {
 
 /// Reads the store's record, and writes it and the version record where there is none.
-/// `demanded`: the reset rule that the caller insists on. Errors: `kVersionMismatch` for a newer
-/// format or another reset rule; `kNotFound` without a record when `create` is false.
+/// `demanded`: the reset rule that the caller insists on. `shared`: other programs may use the
+/// store, so its version record counts, too; a table that has only that one is of the other
+/// package. Errors: `kVersionMismatch` for a newer format, another reset rule, and as
+/// `check_version`; `kNotFound` without a record when `create` is false; `kCorrupt` when only one
+/// of the two is there that cannot be alone. One round trip to what exists.
 Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
                                            std::optional<ResetRule> demanded, bool create,
-                                           TimePoint now);
+                                           bool shared, TimePoint now);
 
-/// The id of a namespace, registered if it is new. One request when it exists.
-/// Errors: `kInvalidArgument` for a name that may not be.
+struct RegisteredNamespace {
+  schema::NamespaceRecord record;
+  bool is_new = false;
+};
+
+/// A namespace, registered if it is new. One request when it exists, two when it is new.
+/// Errors: `kInvalidArgument` for a name that may not be; `kConflict` when others are at it.
+Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& random, TimePoint now);
+
+/// The id of a namespace, registered if it is new. The same requests and errors.
 Op<Result<std::string>> resolve_namespace(std::string name, Random& random, TimePoint now);
+
+/// Errors: `kNotFound`, also for one that was deleted; `kInvalidArgument`. One request.
+Op<Result<schema::NamespaceRecord>> find_namespace(std::string name);
+
+/// All that there are or were and are not purged, in order of name. A query for each hundred.
+Op<Result<std::vector<schema::NamespaceRecord>>> list_namespaces();
 
 }  // namespace stint::ops
 

@@ -248,6 +248,21 @@ store::ImagePtr encode_version(const VersionRecord& record) {
   return item.build();
 }
 
+store::UpdateProgram raise_client_minimum(const VersionRecord& read, std::string_view minimum) {
+  auto text = [](std::string_view value) { return store::Operand::literal(Value::string(value)); };
+  store::UpdateProgram program;
+  program.condition.require(store::Term{store::Test::kItemExists});
+  if (read.client_min_version) {
+    program.condition.require(
+        store::Term{store::Test::kEqual, kClientMinVersionAttr, text(*read.client_min_version)});
+  } else {
+    program.condition.require(store::Term{store::Test::kAbsent, kClientMinVersionAttr});
+  }
+  program.actions.push_back(
+      store::Action{store::Change::kSet, kClientMinVersionAttr, text(minimum)});
+  return program;
+}
+
 Result<NamespaceRecord> decode_namespace(const store::Image& item) {
   ItemReader reader(item);
   NamespaceRecord record;

@@ -70,6 +70,8 @@ struct VersionRecord {
 VersionRecord initial_version_record(TimePoint now);
 Result<VersionRecord> decode_version(const store::Image& item);
 store::ImagePtr encode_version(const VersionRecord& record);
+/// Sets the least version that clients must have, if the record says the same of it as `read`.
+store::UpdateProgram raise_client_minimum(const VersionRecord& read, std::string_view minimum);
 
 enum class NamespaceState : std::uint8_t {
   kActive,

@@ -86,6 +86,59 @@ void write_value(std::string& out, const Value& value) {
   }
 }
 
+// JSON knows no number that begins with a point or a plus sign.
+bool is_json_number(std::string_view text) {
+  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
+  bool begins = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  bool zeros = text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  return begins && !zeros && text.find("..") == std::string_view::npos &&
+         text.find(".e") == std::string_view::npos && text.find(".E") == std::string_view::npos &&
+         text.back() != '.';
+}
+
+template <typename Elements, typename Write>
+void write_list(std::string& out, const Elements& elements, const Write& write) {
+  out += '[';
+  bool first = true;
+  for (const auto& element : elements) {
+    if (!std::exchange(first, false)) out += ',';
+    write(out, element);
+  }
+  out += ']';
+}
+
+void write_plain(std::string& out, const Value& value) {
+  switch (value.type()) {
+    case ValueType::kNumber: out += std::to_string(*value.as_number()); return;
+    case ValueType::kDecimal: {
+      const std::string& text = value.as_decimal()->text;
+      if (is_json_number(text)) {
+        out += text;
+      } else {
+        write_string(out, text);
+      }
+      return;
+    }
+    case ValueType::kString: write_string(out, *value.as_string()); return;
+    case ValueType::kBool: out += *value.as_bool() ? "true" : "false"; return;
+    case ValueType::kNull: out += "null"; return;
+    case ValueType::kStringSet: write_list(out, *value.as_string_set(), write_string); return;
+    case ValueType::kList: write_list(out, *value.as_list(), write_plain); return;
+    case ValueType::kMap: {
+      out += '{';
+      bool first = true;
+      for (const auto& [name, element] : *value.as_map()) {
+        if (!std::exchange(first, false)) out += ',';
+        write_string(out, name);
+        out += ':';
+        write_plain(out, element);
+      }
+      out += '}';
+      return;
+    }
+  }
+}
+
 // A strict reader of exactly the JSON that items have. After the first error nothing is read.
 class Parser {
  public:
@@ -328,5 +381,11 @@ std::string to_dynamo_json(const Image& image) {
 }
 
 Result<ImagePtr> from_dynamo_json(std::string_view json) { return Parser(json).item(); }
+
+std::string to_plain_json(const Value& value) {
+  std::string text;
+  write_plain(text, value);
+  return text;
+}
 
 }  // namespace stint::store

@@ -182,6 +182,8 @@ STINT_COMPONENT Result<ImagePtr> deserialize(std::string_view bytes);
 /// Errors of reading: `kInvalidArgument` with what is wrong.
 std::string to_dynamo_json(const Image& image);
 Result<ImagePtr> from_dynamo_json(std::string_view json);
+/// A value as ordinary JSON: numbers as they are written, sets as lists.
+std::string to_plain_json(const Value& value);
 
 inline ImagePtr::ImagePtr(const ImagePtr& other) noexcept : image_(other.image_) {
   if (image_) image_->references_.fetch_add(1, std::memory_order_relaxed);

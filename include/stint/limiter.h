@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stint/audit.h"
 #include "stint/config.h"
 #include "stint/decision.h"
 #include "stint/entity.h"
@@ -45,6 +46,12 @@ struct LimiterOptions {
   /// Buckets expire this many recovery times after their last refill; zero: never. Buckets with
   /// limits of an entity level never expire.
   int ttl_multiplier = 7;
+  /// Whether changes of entities and limits leave audit events, which takes one more write for
+  /// each. On a distributed store they always do.
+  bool audit = false;
+  /// On whose behalf this limiter changes things, as its audit events tell: an id like an entity's,
+  /// or what begins with "arn:". Absent: they name nobody.
+  std::optional<std::string> principal = std::nullopt;
   /// Seed of all random choices; absent: from the system. Writes are told apart by random numbers,
   /// so no two limiters of one store, now or later, may have the same.
   std::optional<std::uint64_t> seed = std::nullopt;
@@ -57,6 +64,14 @@ struct LimiterOptions {
 /// or options, which is found before anything is written; calls that read items `kCorrupt`, calls
 /// that write `kOutcomeUnknown`. Further errors stand with the call. When a call of several writes
 /// fails, what it had written stays; only `acquire` takes it back.
+///
+/// Where changes leave audit events, `create_entity`, `delete_entity`, `set_limits` and
+/// `delete_limits` take one request more (another where the system's configuration is not cached).
+/// An error that says so means that the change is stored and its event is not. On a table that
+/// other programs share, `set_limits` with a session or soft limit, a bypass or a cascade policy
+/// takes one request more, and another when the feature was never used there; it is
+/// `kVersionMismatch`, before anything is written, when one of those programs is too old for it.
+/// So is `acquire` with such limits of its own, which are looked into once.
 class STINT_EXPORT Limiter {
  public:
   /// The namespace is registered by the first call if needed; that call reports its errors, and
@@ -147,6 +162,15 @@ class STINT_EXPORT Limiter {
   /// The limits that apply to an entity and resource after walking the levels, read past the
   /// cache; none, with level `kNone`, where nothing is configured. One batch read of four items.
   Result<ResolvedLimits> resolve_limits(std::string_view entity, std::string_view resource);
+
+  /// What was done to an entity (also to its limits), a resource or the system, by whatever
+  /// program, oldest first, `page_size` (1 to 1,000) at most. `from` is the `next` of the page
+  /// before. Events are kept for 90 days, or as long as the system's configuration says. One query.
+  /// Errors: `kInvalidArgument` also for a scope of both entity and resource; `kCorrupt` when one
+  /// event of the page cannot be understood.
+  Result<AuditPage> list_audit_events(const Scope& scope,
+                                      std::optional<std::string> from = std::nullopt,
+                                      int page_size = 100);
 
   /// A hint for programs that know their next requests: this pair is used some eight to sixteen
   /// hints from now. Each hint also carries those before it a step further, so a single one brings

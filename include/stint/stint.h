@@ -3,6 +3,7 @@
 #define STINT_STINT_H_
 
 #include "stint/amount.h"
+#include "stint/audit.h"
 #include "stint/config.h"
 #include "stint/counters.h"
 #include "stint/decision.h"
@@ -10,6 +11,7 @@
 #include "stint/limit.h"
 #include "stint/limiter.h"
 #include "stint/maintenance.h"
+#include "stint/namespaces.h"
 #include "stint/observer.h"
 #include "stint/request.h"
 #include "stint/result.h"
