@@ -89,13 +89,13 @@ Result<StoreAddress> parse_table(std::string_view text) {
     return Error::invalid("store", *table, "is no name of a table; " + std::string(kTableForm));
   }
   options.table = *std::move(table);
-  if (question == std::string_view::npos) return options;
+  if (question == std::string_view::npos) return StoreAddress(std::move(options));
   for (std::string_view list = rest.substr(question + 1); !list.empty();) {
     std::size_t end = list.find('&');
     if (Status read = read_parameter(options, list.substr(0, end)); !read) return read.error();
     list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
   }
-  return options;
+  return StoreAddress(std::move(options));
 }
 
 }  // namespace

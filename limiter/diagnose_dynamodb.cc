@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "limiter/dynamodb_connection.h"
 #include "limiter/system_clock.h"
+#include "limiter/system_seed.h"
 #include "ops/version.h"
 #include "schema/attributes.h"
 #include "schema/keys.h"
@@ -391,7 +392,7 @@ void Examination::look_at_version() {
            "mend what permissions says below, or try again");
     return;
   }
-  if (*version_item == nullptr) {
+  if (!*version_item) {
     answer("version", Verdict::kBad,
            "there is no version record: the table's creation was not finished", kCompleteIt);
     return;
@@ -407,7 +408,7 @@ void Examination::look_at_version() {
   }
   std::string finding = "schema " + version->schema_version + ", clients from " +
                         version->client_min_version.value_or("any version") + " on";
-  if (*store_item == nullptr) {
+  if (!*store_item) {
     answer("version", Verdict::kGood, finding + "; no record of stint: a table of zae-limiter");
     return;
   }
@@ -455,7 +456,7 @@ void Examination::try_permissions() {
   const std::array keys = {schema::version_key(), schema::store_record_key()};
   store::GetRequest get_one(keys[0], store::Consistency::kStrong);
   try_out("GetItem", "dynamodb:GetItem", call(&get_one));
-  store::BatchGetRequest get_both(std::span(keys), store::Consistency::kEventual);
+  store::BatchGetRequest get_both(keys, store::Consistency::kEventual);
   try_out("BatchGetItem", "dynamodb:BatchGetItem", call(&get_both));
   store::QueryRequest query_table(store::Index::kTable, keys[0].pk(), keys[0].sk(), 1);
   try_out("Query", "dynamodb:Query", call(&query_table));
@@ -467,10 +468,7 @@ void Examination::try_permissions() {
   try_out("Scan", "dynamodb:Scan", call(&scan));
 
   TimePoint now = clock_.now();
-  std::string id = Random(static_cast<std::uint64_t>(now.time_since_epoch().count()) ^
-                          static_cast<std::uint64_t>(
-                              dynamodb::Steady::now().time_since_epoch().count() << 20))
-                       .hex(8);
+  std::string id = Random(limiter::system_seed()).hex(8);
   const store::Key key = schema::probe_key(id);
   const std::array<std::int64_t, 1> expiry = {
       std::chrono::floor<std::chrono::seconds>(now + kProbeLife).time_since_epoch().count()};
@@ -482,7 +480,7 @@ void Examination::try_permissions() {
 
   store::UpdateProgram touch = schema::touch_probe();
   store::Params params;
-  params.numbers = std::span(expiry);
+  params.numbers = expiry;
   store::UpdateRequest update(key, touch, params);
   bool updated = try_out("UpdateItem", "dynamodb:UpdateItem", call(&update));
 

@@ -9,6 +9,8 @@
 #include "schema/attributes.h"
 #include "schema/records.h"
 #include "stint/dynamodb.h"
+#include "stint/limiter.h"
+#include "stint/namespaces.h"
 #include "store/dynamodb/dynamodb_engine.h"
 
 namespace stint {
@@ -31,7 +33,7 @@ Error with_place(const Error& error, const limiter::DynamoDbConnection& connecti
   return Error(ErrorCode::kNotFound, "there is no table: " + connection.place());
 }
 
-Result<TableDescription> describe(const dynamodb::TableTask& task) {
+Result<TableDescription> description_of(const dynamodb::TableTask& task) {
   Result<dynamodb::TableState> table = dynamodb::describe(task);
   if (!table) return table.error();
   Result<dynamodb::ExpiryState> expiry = dynamodb::describe_expiry(task);
@@ -60,8 +62,9 @@ Result<TableDescription> describe(const dynamodb::TableTask& task) {
   return description;
 }
 
-// Writes the records by which programs know the table, where there are none. True when they were
-// missing. Errors: `kConflict` for records that say another layout; those of opening a store.
+// Writes the records by which programs know the table, where there are none, and registers the
+// namespace that programs use when they are told no other. True when anything was missing. Errors:
+// `kConflict` for records that say another layout; those of opening a store.
 Result<bool> complete_records(const limiter::DynamoDbConnection& connection,
                               store::IndexLayout layout, StoreOptions options) {
   auto engine = dynamodb::make_table_engine(connection.http, connection.client, connection.table,
@@ -81,7 +84,10 @@ Result<bool> complete_records(const limiter::DynamoDbConnection& connection,
                  "the store's record in the table says the layout " +
                      std::string(schema::to_string(recorded)));
   }
-  return missing;
+  Result<NamespaceRegistration> registered =
+      register_namespace(*store, LimiterOptions().name_space);
+  if (!registered) return registered.error();
+  return missing || registered->is_new;
 }
 
 }  // namespace
@@ -113,13 +119,13 @@ Result<TableDescription> create_table(const DynamoDbOptions& options, TableLayou
   if (!*changed && !*recorded) {
     return Error(ErrorCode::kExists, connection->place() + " exists and is whole");
   }
-  return describe(task);
+  return description_of(task);
 }
 
 Result<TableDescription> describe_table(const DynamoDbOptions& options) {
   Result<limiter::DynamoDbConnection> connection = limiter::connect_dynamodb(options);
   if (!connection) return connection.error();
-  Result<TableDescription> description = describe(task_of(*connection, kDescribeTimeout));
+  Result<TableDescription> description = description_of(task_of(*connection, kDescribeTimeout));
   if (!description) return with_place(description.error(), *connection);
   return description;
 }

@@ -69,6 +69,9 @@ class HttpClient {
   /// Calls `task` on the client's thread, not before `at`; at once when the client ends.
   virtual void call_at(Steady::time_point at, std::function<void()> task) = 0;
 
+  /// Whether the calling thread is the client's.
+  virtual bool on_own_thread() const = 0;
+
   /// Waits for the reply. Not to be called on the client's thread.
   HttpReply exchange(HttpRequest request);
 };
