@@ -213,8 +213,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 /// The items of the keys that a query answered, in their place. Deletes itself.
 class ItemFetch final : public Completion {
  public:
-  ItemFetch(QueryReply& reply, std::function<void()> done)
-      : reply_(reply), done_(std::move(done)) {
+  ItemFetch(QueryReply& reply, std::function<void()> done) : reply_(reply), done_(std::move(done)) {
     keys_.reserve(reply.images.size());
     for (const ImagePtr& image : reply.images) keys_.push_back(image->key());
     std::span<const Key> all = keys_;
