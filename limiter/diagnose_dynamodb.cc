@@ -21,6 +21,7 @@
 #include "schema/records.h"
 #include "stint/dynamodb.h"
 #include "store/dynamodb/http_date.h"
+#include "store/dynamodb/table.h"
 #include "store/dynamodb/table_definition.h"
 #include "store/dynamodb/wire.h"
 
@@ -52,6 +53,16 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   return text;
 }
 
+// What others say may have any form.
+std::string on_one_line(std::string text) {
+  constexpr std::size_t kMostBytes = 600;
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  if (text.size() > kMostBytes) text = text.substr(0, kMostBytes) + " ...";
+  return text;
+}
+
 class Examination {
  public:
   explicit Examination(const DynamoDbOptions& options) : options_(options) {
@@ -75,7 +86,7 @@ class Examination {
     auto found = std::find_if(answers_.begin(), answers_.end(),
                               [&](const Diagnosis& known) { return known.question == question; });
     found->verdict = verdict;
-    found->finding = std::move(finding);
+    found->finding = on_one_line(std::move(finding));
     found->remedy = std::move(remedy);
   }
   bool is_bad(std::string_view question) const {
@@ -104,6 +115,9 @@ class Examination {
   dynamodb::CallResult call(const store::RequestRef& request) {
     dynamodb::WireRequest wire = dynamodb::write_request(request, connection_.table);
     return call(wire.operation, std::move(wire.body), wire.writes);
+  }
+  std::string text_of(const dynamodb::CallTrouble& trouble) const {
+    return dynamodb::text_of(trouble, connection_.table);
   }
   /// Answers the question that a trouble belongs to if it would meet every call.
   bool blame(const dynamodb::CallTrouble& trouble);
@@ -210,28 +224,27 @@ bool Examination::get_credentials() {
 
 bool Examination::blame(const dynamodb::CallTrouble& trouble) {
   if (!trouble.service) {
-    answer("endpoint", Verdict::kBad, trouble.message, "look at the network and try again");
+    answer("endpoint", Verdict::kBad, text_of(trouble), "look at the network and try again");
     return true;
   }
   switch (trouble.service->trouble) {
     case ServiceTrouble::kUnknownCredentials:
       answer("credentials", Verdict::kBad,
-             "the service knows no such key, or the secret is another (from " +
-                 credentials_source_ + "): " + trouble.message,
+             text_of(trouble) + " (from " + credentials_source_ + ")",
              "look at key id and secret, and whether the key is active");
       return true;
     case ServiceTrouble::kExpiredCredentials:
       answer("credentials", Verdict::kBad,
-             "they have expired (from " + credentials_source_ + "): " + trouble.message,
+             text_of(trouble) + " (from " + credentials_source_ + ")",
              "fetch new ones");
       return true;
     case ServiceTrouble::kClockSkewed:
-      answer("clock", Verdict::kBad, "too far from the service's: " + trouble.message,
+      answer("clock", Verdict::kBad, text_of(trouble),
              "synchronise it");
       return true;
     case ServiceTrouble::kNotTheService:
       answer("endpoint", Verdict::kBad,
-             connection_.endpoint + " answers, but is not DynamoDB: " + trouble.message,
+             connection_.endpoint + ": " + text_of(trouble),
              "look at the endpoint's name and the proxy settings");
       return true;
     default: return false;
@@ -255,7 +268,7 @@ bool Examination::describe() {
       answer("table", Verdict::kBad, "there is no table: " + connection_.place(),
              "look at its name, region and account, or make it: `stint table create`");
     } else {
-      answer("table", Verdict::kBad, trouble->message, "try again");
+      answer("table", Verdict::kBad, text_of(*trouble), "try again");
     }
     return false;
   }
@@ -349,7 +362,7 @@ void Examination::look_at_expiry() {
   const auto* body = std::get_if<std::string>(&result);
   if (body == nullptr) {
     answer("expiry", Verdict::kSkipped,
-           permitted ? std::get_if<dynamodb::CallTrouble>(&result)->message
+           permitted ? text_of(*std::get_if<dynamodb::CallTrouble>(&result))
                      : "DescribeTimeToLive is not permitted");
     return;
   }
@@ -375,7 +388,7 @@ Result<store::ImagePtr> Examination::get(const store::Key& key) {
   store::RequestRef ref(&request);
   dynamodb::CallResult result = call(ref);
   if (const auto* trouble = std::get_if<dynamodb::CallTrouble>(&result)) {
-    return Error(ErrorCode::kUnavailable, trouble->message);
+    return Error(ErrorCode::kUnavailable, text_of(*trouble));
   }
   store::Reply reply = store::GetReply();
   Status read = dynamodb::read_reply(ref, *std::get_if<std::string>(&result), reply);
@@ -436,7 +449,7 @@ bool Examination::try_out(const std::string& name, const std::string& action,
     return true;
   }
   if (!trouble->service) {
-    unclear_.push_back(name + ": " + trouble->message);
+    unclear_.push_back(name + ": " + text_of(*trouble));
     return true;
   }
   switch (trouble->service->trouble) {
@@ -448,7 +461,7 @@ bool Examination::try_out(const std::string& name, const std::string& action,
     case ServiceTrouble::kConditionFailed:
     case ServiceTrouble::kTransactionCancelled:
     case ServiceTrouble::kTransactionConflict: allowed_.push_back(name); return true;
-    default: unclear_.push_back(name + ": " + trouble->message); return true;
+    default: unclear_.push_back(name + ": " + text_of(*trouble)); return true;
   }
 }
 

@@ -4,6 +4,8 @@
 #include <future>
 #include <utility>
 
+#include "store/dynamodb/reply_of_error.h"
+
 namespace stint::store::dynamodb {
 namespace {
 
@@ -100,11 +102,11 @@ Status enable_expiry(const TableTask& task, std::string_view attribute) {
     const CallTrouble& trouble = *std::get_if<CallTrouble>(&result);
     // The service refuses as invalid what was done already, and any change for a while after one.
     bool refused = is_trouble(result, ServiceTrouble::kValidation);
-    if (!refused && !may_come_about(result)) return error_of(trouble, "switching expiry on");
+    if (!refused && !may_come_about(result)) return error_of(trouble, task.table, "switching expiry on");
     Result<ExpiryState> expiry = describe_expiry(task);
     if (!expiry) return expiry.error();
     if (expiry->enabled() && expiry->attribute == attribute) return {};
-    if (refused && expiry->status != "DISABLING") return error_of(trouble, "switching expiry on");
+    if (refused && expiry->status != "DISABLING") return error_of(trouble, task.table, "switching expiry on");
     if (Status waited = patience.wait("expiry " + expiry->status); !waited) return waited.error();
   }
 }
@@ -126,7 +128,7 @@ Status mend(const TableTask& task, IndexLayout layout, const TableProblem& probl
                                stream ? enable_stream_body(task.table)
                                       : create_index_body(task.table, layout, problem.index),
                                true);
-      if (!may_come_about(result)) return error_of(*std::get_if<CallTrouble>(&result), doing);
+      if (!may_come_about(result)) return error_of(*std::get_if<CallTrouble>(&result), task.table, doing);
       accepted = std::holds_alternative<std::string>(result);
     }
     Result<TableState> table = wait_until_active(task, false);
@@ -151,25 +153,32 @@ Pace timer_pace(std::shared_ptr<HttpClient> http) {
   return pace;
 }
 
-Error error_of(const CallTrouble& trouble, std::string_view doing) {
-  std::string message = std::string(doing) + ": " + trouble.message;
-  if (trouble.maybe_applied) return Error(ErrorCode::kOutcomeUnknown, std::move(message));
-  if (!trouble.service) return Error(ErrorCode::kUnavailable, std::move(message));
+std::string text_of(const CallTrouble& trouble, std::string_view table) {
+  return trouble.service ? in_words(*trouble.service, table) : trouble.message;
+}
+
+Error error_of(const CallTrouble& trouble, std::string_view table, std::string_view doing) {
+  std::string text = std::string(doing) + ": " + text_of(trouble, table);
+  if (trouble.maybe_applied) return Error(ErrorCode::kOutcomeUnknown, std::move(text));
+  if (!trouble.service) return Error(ErrorCode::kUnavailable, std::move(text));
   switch (trouble.service->trouble) {
-    case ServiceTrouble::kNoSuchTable: return Error(ErrorCode::kNotFound, std::move(message));
-    case ServiceTrouble::kTableBusy: return Error(ErrorCode::kConflict, std::move(message));
+    case ServiceTrouble::kNoSuchTable: return Error(ErrorCode::kNotFound, std::move(text));
+    case ServiceTrouble::kTableBusy: return Error(ErrorCode::kConflict, std::move(text));
+    case ServiceTrouble::kAccessDenied:
+    case ServiceTrouble::kExpiredCredentials:
+    case ServiceTrouble::kUnknownCredentials:
+    case ServiceTrouble::kClockSkewed: return Error(ErrorCode::kAccessDenied, std::move(text));
     case ServiceTrouble::kThrottledByTable:
     case ServiceTrouble::kThrottledByPartition:
-    case ServiceTrouble::kThrottledByAccount:
-      return Error(ErrorCode::kThrottled, std::move(message));
-    default: return Error(ErrorCode::kUnavailable, std::move(message));
+    case ServiceTrouble::kThrottledByAccount: return Error(ErrorCode::kThrottled, std::move(text));
+    default: return Error(ErrorCode::kUnavailable, std::move(text));
   }
 }
 
 Result<TableState> describe(const TableTask& task) {
   CallResult result = call(task, "DescribeTable", table_name_body(task.table), false);
   if (const auto* trouble = std::get_if<CallTrouble>(&result)) {
-    return error_of(*trouble, "describing the table");
+    return error_of(*trouble, task.table, "describing the table");
   }
   return read_table(*std::get_if<std::string>(&result));
 }
@@ -177,7 +186,7 @@ Result<TableState> describe(const TableTask& task) {
 Result<ExpiryState> describe_expiry(const TableTask& task) {
   CallResult result = call(task, "DescribeTimeToLive", table_name_body(task.table), false);
   if (const auto* trouble = std::get_if<CallTrouble>(&result)) {
-    return error_of(*trouble, "describing the table's expiry");
+    return error_of(*trouble, task.table, "describing the table's expiry");
   }
   return read_expiry(*std::get_if<std::string>(&result));
 }
@@ -190,7 +199,7 @@ Result<bool> complete_table(const TableTask& task, IndexLayout layout,
     tell(task, "creating the table");
     CallResult result = call(task, "CreateTable", create_table_body(task.table, layout), true);
     if (!may_come_about(result)) {
-      return error_of(*std::get_if<CallTrouble>(&result), "creating the table");
+      return error_of(*std::get_if<CallTrouble>(&result), task.table, "creating the table");
     }
     changed = true;
   } else if (!table) {
@@ -231,7 +240,7 @@ Status remove_table(const TableTask& task) {
       CallResult result = call(task, "DeleteTable", table_name_body(task.table), true);
       if (is_trouble(result, ServiceTrouble::kNoSuchTable)) return {};
       if (!may_come_about(result)) {
-        return error_of(*std::get_if<CallTrouble>(&result), "deleting the table");
+        return error_of(*std::get_if<CallTrouble>(&result), task.table, "deleting the table");
       }
     }
     seen = true;

@@ -32,10 +32,14 @@ struct TableTask {
   std::function<void(std::string_view state)> progress;
 };
 
-/// The error of a call that failed, `doing` being what was done: "describing the table".
-/// `kNotFound` without the table, `kThrottled`, `kConflict` while the table is being changed,
-/// `kOutcomeUnknown` for a write that may have been applied, otherwise `kUnavailable`.
-Error error_of(const CallTrouble& trouble, std::string_view doing);
+/// Why a call failed, one sentence for people. `table` is named where there is none of that name.
+std::string text_of(const CallTrouble& trouble, std::string_view table);
+
+/// The error of a call about a table that failed, `doing` being what was done: "describing the
+/// table". `kNotFound` without the table, `kAccessDenied`, `kThrottled`, `kConflict` while the table
+/// is being changed, `kOutcomeUnknown` for a write that may have been applied, otherwise
+/// `kUnavailable`.
+Error error_of(const CallTrouble& trouble, std::string_view table, std::string_view doing);
 
 /// One request each. Errors: those of `error_of`, and `kCorrupt` for an answer not understood.
 Result<TableState> describe(const TableTask& task);
