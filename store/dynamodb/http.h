@@ -83,7 +83,7 @@ struct HttpOptions {
   /// A connection that was idle for so long is not used again.
   std::chrono::seconds max_idle{50};
   /// A file of certificate authorities in place of the system's.
-  std::string ca_file;
+  std::string ca_file{};
 };
 
 /// A client on libcurl. Proxies come from the usual variables of the environment. Errors:
