@@ -35,6 +35,8 @@ Result<Store> Globals::open_store(IfMissing if_missing) {
   options.durability = durability;
   now();
   options.clock = clock_.get();
+  options.audit = audit;
+  if (!principal.empty()) options.principal = principal;
   Result<Store> store = open_store(options);
   if (store || store.error().code() != ErrorCode::kNotFound) return store;
   if (std::holds_alternative<Directory>(store_address)) {

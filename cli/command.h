@@ -57,6 +57,9 @@ class Globals {
   std::string name_space = "default";
   /// The instant of --now, if given: commands act as if the clock stood there.
   std::optional<TimePoint> fixed_now;
+  /// Whether changes leave audit events also where they need not, and on whose behalf.
+  bool audit = false;
+  std::string principal;
   /// The zone of --tz or TZ, if given.
   std::optional<TimeZone> zone;
 
@@ -119,6 +122,7 @@ Result<std::vector<Consume>> parse_amounts(const std::string& field,
 Status check_target(const std::string& entity, const std::string& resource);
 
 void add_acquire_command(CLI::App& app, Globals& globals);
+void add_audit_command(CLI::App& app, Globals& globals);
 void add_available_command(CLI::App& app, Globals& globals);
 void add_explain_command(CLI::App& app, Globals& globals);
 void add_entity_command(CLI::App& app, Globals& globals);

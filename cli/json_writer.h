@@ -56,6 +56,9 @@ class JsonWriter {
     }
   }
 
+  /// A text that is JSON already.
+  void value_of_json(std::string_view json) { raw(json); }
+
   template <typename T>
   void member(std::string_view name, const T& content) {
     key(name);

@@ -150,6 +150,9 @@ Status apply_options(Globals& globals, const std::string& now, const std::string
   if (!survives) return survives.error();
   globals.durability = *survives;
   if (Status status = model::validate_namespace(globals.name_space); !status) return status;
+  if (!globals.principal.empty()) {
+    if (Status status = model::validate_principal(globals.principal); !status) return status;
+  }
   if (!now.empty()) {
     Result<TimePoint> at = parse_instant("now", now);
     if (!at) return at.error();
@@ -210,6 +213,10 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_text_option(app, "--namespace", globals.name_space, "NAME",
                   "Separates tenants that share a store")
       ->capture_default_str();
+  app.add_flag("--audit", globals.audit,
+               "Leave an audit event of every change; tables on DynamoDB always do");
+  add_text_option(app, "--principal", globals.principal, "NAME",
+                  "Whom audit events name: an id, or a text that begins with arn:");
   app.add_flag("--json", globals.json, "Print one JSON object");
   add_text_option(app, "--tz", zone, "ZONE", "Show instants in this time zone");
   add_text_option(
@@ -220,6 +227,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   app.footer(kFooter);
 
   add_acquire_command(app, globals);
+  add_audit_command(app, globals);
   add_available_command(app, globals);
   add_explain_command(app, globals);
   add_entity_command(app, globals);

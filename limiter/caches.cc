@@ -168,12 +168,13 @@ void ViewTable::put(ops::View&& view) noexcept try {
 }
 
 void ViewTable::forget(std::string_view entity, std::string_view resource) {
-  std::uint64_t hash = ops::view_hash(entity, resource);
-  Shard& shard = shard_of(hash);
+  Shard& shard = shard_of(ops::view_hash(entity, resource));
   std::lock_guard lock(shard.mutex);
   ++shard.generation;
-  std::uint32_t index = find(shard, hash, entity, resource);
-  if (index != kNone) remove(shard, index);
+  for (std::int64_t part = 0; part < ops::kMostShards; ++part) {
+    std::uint32_t index = find(shard, ops::view_hash(entity, resource, part), entity, resource);
+    if (index != kNone) remove(shard, index);
+  }
 }
 
 void ViewTable::forget_entity(std::string_view entity) {

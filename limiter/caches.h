@@ -40,6 +40,8 @@ class ViewTable {
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;
   static constexpr std::size_t kShards = 64;
+  static_assert((~ops::kBucketBits >> 58) == 0,
+                "a bucket's shards stand in one shard of the table");
 
   struct Entry {
     std::uint64_t hash = 0;

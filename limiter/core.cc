@@ -25,17 +25,6 @@ Status check_range(const char* field, Millis value, Millis least, Millis most) {
       "must be " + std::to_string(least.count()) + " to " + std::to_string(most.count()) + " ms");
 }
 
-/// Names of the cloud's own pass; others are like ids.
-Status check_principal(const std::string& principal) {
-  if (!principal.starts_with("arn:")) return model::validate_entity_id("principal", principal);
-  constexpr std::size_t kMostBytes = 2048;
-  bool clean =
-      std::all_of(principal.begin(), principal.end(), [](char c) { return c >= ' ' && c != 0x7f; });
-  if (clean && principal.size() <= kMostBytes) return Status();
-  return Error::invalid("principal", principal,
-                        "must not exceed 2048 bytes or hold control characters");
-}
-
 Status check_options(const LimiterOptions& options) {
   constexpr Millis kDay{86'400'000};
   constexpr Millis kCentury = 36'525 * kDay;
@@ -50,7 +39,7 @@ Status check_options(const LimiterOptions& options) {
                           "must be 0 to 1000");
   }
   if (options.principal) {
-    if (Status s = check_principal(*options.principal); !s) return s;
+    if (Status s = model::validate_principal(*options.principal); !s) return s;
   }
   if (options.max_views < 1) return Error::invalid("max_views", "0", "must be at least 1");
   return Status();

@@ -21,12 +21,11 @@ constexpr std::string_view kOwnLabels[] = {"outcome", "limit",  "code",  "kind",
 /// Limits that were too many to be counted by name.
 constexpr std::string_view kOtherLimits = "other";
 
-constexpr ErrorCode kCodes[] = {ErrorCode::kUnavailable,     ErrorCode::kOutcomeUnknown,
-                                ErrorCode::kThrottled,       ErrorCode::kVersionMismatch,
-                                ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
-                                ErrorCode::kExists,          ErrorCode::kConflict,
-                                ErrorCode::kCorrupt,         ErrorCode::kAccessDenied,
-                                ErrorCode::kCancelled};
+constexpr ErrorCode kCodes[] = {
+    ErrorCode::kUnavailable,     ErrorCode::kOutcomeUnknown,  ErrorCode::kThrottled,
+    ErrorCode::kVersionMismatch, ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
+    ErrorCode::kExists,          ErrorCode::kConflict,        ErrorCode::kCorrupt,
+    ErrorCode::kAccessDenied,    ErrorCode::kCancelled};
 
 double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();

@@ -41,6 +41,16 @@ Status validate(std::string_view field, std::string_view text, std::size_t longe
   return {};
 }
 
+Status refuse_controls(std::string_view field, std::string_view text) {
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      return Error::invalid(std::string(field), text, "must not hold control characters");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status validate_entity_id(std::string_view field, std::string_view id) {
@@ -66,17 +76,20 @@ Status validate_limit_name(std::string_view name) {
   return validate("limit.name", name, 64, false, "_-.");
 }
 
+Status validate_principal(std::string_view principal) {
+  // Names of people and programs in the cloud are none of ours to judge.
+  if (!principal.starts_with("arn:")) return validate_entity_id("principal", principal);
+  if (principal.size() > 2048) {
+    return Error::invalid("principal", principal, "longer than 2048 bytes");
+  }
+  return refuse_controls("principal", principal);
+}
+
 Status validate_namespace(std::string_view name) {
   if (name.empty()) return Error::invalid("namespace", name, "must not be empty");
   if (name.size() > 255) return Error::invalid("namespace", name, "longer than 255 bytes");
   if (name == "_") return Error::invalid("namespace", name, "reserved for the store's own records");
-  for (char c : name) {
-    auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      return Error::invalid("namespace", name, "must not hold control characters");
-    }
-  }
-  return {};
+  return refuse_controls("namespace", name);
 }
 
 }  // namespace stint::model

@@ -21,6 +21,8 @@ Status validate_entity_id(std::string_view field, std::string_view id);
 Status validate_resource(std::string_view resource);
 /// 1 to 64 of ASCII letters, digits and `_ - .`, the first a letter; not `wcu`.
 Status validate_limit_name(std::string_view name);
+/// Who changes something: as an entity's id, or up to 2,048 bytes that begin with "arn:".
+Status validate_principal(std::string_view principal);
 /// Any text of 1 to 255 bytes but `_`, without control characters.
 Status validate_namespace(std::string_view name);
 

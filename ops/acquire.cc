@@ -121,6 +121,13 @@ class Acquire {
     return nullptr;
   }
 
+  /// The leg that is to be written and cannot be, because it is one of several shards; null: none.
+  Leg* hindered_leg(TimePoint now) const {
+    if (!child.landed && hindered_by_shards(child, now) != nullptr) return &child;
+    if (parent && !parent->landed && hindered_by_shards(*parent, now) != nullptr) return parent;
+    return nullptr;
+  }
+
   Acquired disabled(const Leg& leg) const {
     Acquired result;
     result.outcome = Outcome::kDisabled;
@@ -405,6 +412,17 @@ Op<Status> change_parent(Context& cx, Acquire& acquire) {
   co_return Status();
 }
 
+Error hindrance(const Leg& leg, TimePoint now) {
+  const NamedLimit& named = *hindered_by_shards(leg, now);
+  std::string reason = "the bucket of entity " + leg.names().entity + " and resource " +
+                       leg.names().resource + " is split into " +
+                       std::to_string(leg.state.shard_count) +
+                       " shards by another program, and this one cannot ";
+  reason += named.on_item < 0 ? "add the quota " : "open the window of ";
+  reason += named.configured->limit().name();
+  return Error(ErrorCode::kUnavailable, reason + " there; the other program can");
+}
+
 void report_clock(Context& cx, const Leg& leg, TimePoint now) {
   constexpr Millis kFarAhead{60'000};  // decision 9
   if (!leg.exists() || leg.state.refilled_at <= now + kFarAhead) return;
@@ -516,8 +534,11 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       Result<Reads> reads = evaluate_leg(cx, job.child, now);
       if (!reads) {
         prepared = reads.error();
+      } else if (choose_shard(cx, job.child)) {
+        continue;
       } else if (reads->any()) {
         prepared = co_await prepare_leg(cx, job.child, now);
+        if (prepared && choose_shard(cx, job.child)) continue;
       }
     }
     if (prepared && job.parent_moved()) {
@@ -532,8 +553,11 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       Result<Reads> reads = evaluate_leg(cx, *job.parent, now);
       if (!reads) {
         prepared = reads.error();
+      } else if (choose_shard(cx, *job.parent)) {
+        continue;
       } else if (reads->any()) {
         prepared = co_await prepare_leg(cx, *job.parent, now);
+        if (prepared && choose_shard(cx, *job.parent)) continue;
       }
     }
     if (!prepared) {
@@ -614,6 +638,24 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
       Status returned = co_await give_back_landed(cx, std::move(landed));
       static_cast<void>(returned);
       co_return result;
+    }
+
+    if (Leg* leg = job.hindered_leg(now)) {
+      // Another program may have done by now what has to be done first.
+      Reads reads;
+      reads.bucket = !leg->image_confirmed;
+      reads.config = reads.all_levels = !leg->config_fresh;
+      reads.consistency = store::Consistency::kStrong;
+      if (!reads.any()) {
+        trouble = hindrance(*leg, now);
+        break;
+      }
+      Status read = co_await read_leg(cx, *leg, reads, now);
+      if (!read) {
+        trouble = read.error();
+        break;
+      }
+      continue;
     }
 
     if (attempt == 0) {

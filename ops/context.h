@@ -41,6 +41,22 @@ inline std::uint64_t view_hash(std::string_view entity, std::string_view resourc
   return hash_bytes(resource, hash_bytes(entity));
 }
 
+/// Of the views of one bucket's shards, these bits of the hash are equal: caches that go by them
+/// keep all together.
+inline constexpr std::uint64_t kBucketBits = 0xff00'0000'0000'0000;
+
+/// The same of one shard of a bucket. That of shard 0 stands for the bucket.
+inline std::uint64_t view_hash(std::string_view entity, std::string_view resource,
+                               std::int64_t shard) {
+  std::uint64_t hash = view_hash(entity, resource);
+  if (shard == 0) return hash;
+  std::uint64_t mixed = mix_hash(hash, static_cast<std::uint64_t>(shard));
+  return (hash & kBucketBits) | (mixed & ~kBucketBits);
+}
+
+/// Views of so many shards of a bucket are remembered; there are never more (rules W14).
+inline constexpr std::int64_t kMostShards = 32;
+
 /// A bucket's names, built once and shared by views and leases.
 struct BucketNames {
   BucketNames(std::string_view ns, std::string_view entity_id, std::string_view resource_name,
@@ -48,7 +64,7 @@ struct BucketNames {
       : entity(entity_id),
         resource(resource_name),
         shard(shard_index),
-        hash(view_hash(entity_id, resource_name)),
+        hash(view_hash(entity_id, resource_name, shard_index)),
         key(schema::bucket_key(ns, entity_id, resource_name, shard_index)) {}
 
   std::string entity;
@@ -103,6 +119,7 @@ class Caches {
   /// Remembers a view, or forgets the bucket where it holds neither image nor configuration. What
   /// an entity's or all views had to forget since this one was taken stays forgotten.
   virtual void put_view(View&& view) = 0;
+  /// All shards of it.
   virtual void forget_view(std::string_view entity, std::string_view resource) = 0;
   virtual void forget_entity(std::string_view entity) = 0;
   /// Drops the remembered configuration of every view.

@@ -1,6 +1,9 @@
 #include "ops/inspect.h"
 
 #include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include "base/time.h"
 #include "model/names.h"
@@ -62,24 +65,131 @@ AccessPolicy access_of(const Leg& leg) {
   return leg.view.config->access;
 }
 
-void add_leg(const Leg& leg, const std::vector<Consume>& need, TimePoint now,
-             Availability& result) {
+/// A bucket as it was read: its shards, of which most buckets have one.
+class Shards {
+ public:
+  explicit Shards(Leg& first) : legs_{&first} {}
+
+  Leg& first() const { return *legs_.front(); }
+  std::span<Leg* const> all() const { return legs_; }
+  Leg& add(std::shared_ptr<const BucketNames> names) {
+    legs_.push_back(others_.emplace_back(std::make_unique<Leg>(std::move(names))).get());
+    return *legs_.back();
+  }
+
+ private:
+  std::vector<Leg*> legs_;
+  std::vector<std::unique_ptr<Leg>> others_;
+};
+
+/// Reads the shards beside the first one.
+Op<Status> load_others(Context& cx, Shards& shards, TimePoint now) {
+  Leg& first = shards.first();
+  if (!first.exists() || first.state.shard_count <= 1) co_return Status();
+  constexpr std::int64_t kKeysPerGet = 100;
+  std::int64_t count = std::min(first.state.shard_count, kMostShards);
+  static_assert(kMostShards <= kKeysPerGet);
+  std::vector<std::shared_ptr<const BucketNames>> names;
+  std::vector<store::Key> keys;
+  for (std::int64_t shard = 1; shard < count; ++shard) {
+    names.push_back(std::make_shared<const BucketNames>(cx.ns, first.names().entity,
+                                                        first.names().resource, shard));
+    keys.push_back(names.back()->key);
+  }
+  store::BatchGetRequest request(keys, store::Consistency::kStrong);
+  auto reply = co_await ask(request);
+  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  if (!reply.unprocessed.empty()) {
+    co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    // A missing one has nothing of its own to give.
+    if (!reply.images[i]) continue;
+    Leg& leg = shards.add(names[i]);
+    leg.view.config = first.view.config;
+    take_image(leg, reply.images[i], now, true);
+    Result<Reads> evaluated = evaluate_leg(cx, leg, now);
+    if (!evaluated) co_return evaluated.error();
+  }
+  co_return Status();
+}
+
+/// What a need finds on one shard, or on the best of several.
+struct Fit {
+  bool fits = true;
+  bool never_fits = false;
+  std::optional<Millis> wait = Millis(0);  // absent: no reset is in reach
+};
+
+Fit fit_on(const Leg& leg, const std::vector<Consume>& need, TimePoint now) {
+  Fit fit;
   std::vector<NamedLimit> limits = all_limits(leg);
   set_amounts(need, limits);
   for (const NamedLimit& named : limits) {
+    if (!is_needed(need, named.configured->limit().name())) continue;
     LimitStatus status = status_of(leg, named, now);
-    if (is_needed(need, status.name)) {
-      result.fits = result.fits && !status.exceeded;
-      result.never_fits = result.never_fits || status.never_fits;
-      if (!status.retry_after) {
-        result.wait.reset();
-      } else if (result.wait) {
-        result.wait = std::max(*result.wait, *status.retry_after);
-      }
+    fit.fits = fit.fits && !status.exceeded;
+    fit.never_fits = fit.never_fits || status.never_fits;
+    if (!status.retry_after) {
+      fit.wait.reset();
+    } else if (fit.wait) {
+      fit.wait = std::max(*fit.wait, *status.retry_after);
+    }
+  }
+  return fit;
+}
+
+/// A request is served by one shard.
+Fit best_fit(const Shards& shards, const std::vector<Consume>& need, TimePoint now) {
+  Fit best = fit_on(shards.first(), need, now);
+  for (const Leg* leg : shards.all().subspan(1)) {
+    Fit fit = fit_on(*leg, need, now);
+    best.fits = best.fits || fit.fits;
+    best.never_fits = best.never_fits && fit.never_fits;
+    if (fit.wait && (!best.wait || *fit.wait < *best.wait)) best.wait = fit.wait;
+  }
+  return best;
+}
+
+/// Adds what another shard has of a limit.
+void add_status(const LimitStatus& other, LimitStatus& sum) {
+  sum.capacity = MilliTokens(sum.capacity.count() + other.capacity.count());
+  sum.remaining = MilliTokens(sum.remaining.count() + other.remaining.count());
+  sum.refill_amount = MilliTokens(sum.refill_amount.count() + other.refill_amount.count());
+  sum.exceeded = sum.exceeded && other.exceeded;
+  sum.never_fits = sum.never_fits && other.never_fits;
+  if (other.retry_after && (!sum.retry_after || *other.retry_after < *sum.retry_after)) {
+    sum.retry_after = other.retry_after;
+  }
+  if (other.window == WindowState::kRunning) sum.window = other.window;
+  if (other.resets_at && (!sum.resets_at || *other.resets_at > *sum.resets_at)) {
+    sum.resets_at = other.resets_at;
+  }
+}
+
+void add_bucket(const Shards& shards, const std::vector<Consume>& need, TimePoint now,
+                Availability& result) {
+  const Leg& first = shards.first();
+  Fit fit = best_fit(shards, need, now);
+  result.fits = result.fits && fit.fits;
+  result.never_fits = result.never_fits || fit.never_fits;
+  if (!fit.wait) {
+    result.wait.reset();
+  } else if (result.wait) {
+    result.wait = std::max(*result.wait, *fit.wait);
+  }
+  std::vector<NamedLimit> limits = all_limits(first);
+  set_amounts(need, limits);
+  for (const NamedLimit& named : limits) {
+    LimitStatus status = status_of(first, named, now);
+    for (const Leg* leg : shards.all().subspan(1)) {
+      NamedLimit there = named;
+      there.on_item = leg->view.layout->find(named.configured->limit().name());
+      if (there.on_item >= 0) add_status(status_of(*leg, there, now), status);
     }
     result.limits.push_back(std::move(status));
   }
-  AccessPolicy access = access_of(leg);
+  AccessPolicy access = access_of(first);
   if (access == AccessPolicy::kDisabled) {
     result.access = access;
     result.fits = false;
@@ -156,11 +266,18 @@ Op<Result<Availability>> available(Context& cx, std::string_view entity, std::st
   child.take(cx, hash, entity, resource);
   Status loaded = co_await load(cx, child, now, false);
   if (!loaded) co_return loaded.error();
+  Shards of_child(child);
+  loaded = co_await load_others(cx, of_child, now);
+  if (!loaded) co_return loaded.error();
   std::optional<Leg> parent;
+  std::optional<Shards> of_parent;
   if (child.cascades()) {
     parent.emplace();
     parent->peek(cx, *child.parent(), resource);
     loaded = co_await load(cx, *parent, now, false);
+    if (!loaded) co_return loaded.error();
+    of_parent.emplace(*parent);
+    loaded = co_await load_others(cx, *of_parent, now);
     if (!loaded) co_return loaded.error();
   }
   for (const Consume& consume : need) {
@@ -171,8 +288,8 @@ Op<Result<Availability>> available(Context& cx, std::string_view entity, std::st
   }
   Availability result;
   result.wait = Millis(0);
-  add_leg(child, need, now, result);
-  if (parent) add_leg(*parent, need, now, result);
+  add_bucket(of_child, need, now, result);
+  if (of_parent) add_bucket(*of_parent, need, now, result);
   co_return result;
 }
 

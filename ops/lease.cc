@@ -19,6 +19,12 @@ struct Delta {
   std::int64_t amount;
 };
 
+/// Neither a shard nor a quota on one can be made without the other shards.
+bool may_make(const Leg& leg, const schema::ConfiguredLimit& limit) {
+  if (!leg.exists()) return leg.names().shard == 0;
+  return leg.state.shard_count <= 1 || !limit.state().is_quota();
+}
+
 void name_deltas(Leg& leg, const std::vector<Delta>& deltas) {
   leg.named.clear();
   for (const Delta& delta : deltas) {
@@ -28,7 +34,8 @@ void name_deltas(Leg& leg, const std::vector<Delta>& deltas) {
     if (delta.amount < 0) named.pin = delta.debit->pin;
     if (leg.config() != nullptr) named.configured = leg.config()->find(delta.debit->limit);
     if (leg.exists()) named.on_item = leg.view.layout->find(delta.debit->limit);
-    bool creatable = named.configured != nullptr && delta.amount > 0;
+    bool creatable =
+        named.configured != nullptr && delta.amount > 0 && may_make(leg, *named.configured);
     if (named.on_item >= 0 || creatable) leg.named.push_back(std::move(named));
   }
 }
@@ -44,16 +51,19 @@ Op<Status> correct_leg(Context& cx, LeaseLeg& part, std::vector<Delta> deltas) {
   for (int attempt = 0; attempt <= kConditionalAttempts; ++attempt) {
     TurnRequest my_turn(std::span<const std::uint64_t>(&names.hash, 1));
     TimePoint now = co_await turn(my_turn);
-    if (!leg.taken()) leg.take(cx, names.hash, names.entity, names.resource);
+    if (!leg.taken()) leg.take(cx, names);
     Status prepared = co_await prepare_leg(cx, leg, now);
     if (!prepared) co_return prepared.error();
     name_deltas(leg, deltas);
     if (leg.named.empty()) co_return Status();
     LegWrite write(cx, leg);
-    if (attempt < kConditionalAttempts || !leg.exists()) {
-      write.prepare(now, false, false);
-    } else {
+    // Of what was used, nothing may be lost because a window cannot be opened.
+    bool plain = leg.exists() &&
+                 (attempt == kConditionalAttempts || hindered_by_shards(leg, now) != nullptr);
+    if (plain) {
       write.prepare_plain(now);
+    } else {
+      write.prepare(now, false, false);
     }
     if (write.empty()) co_return Status();
     Result<Landing> landing = co_await send_write(cx, write, now, is_credit);

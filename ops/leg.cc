@@ -48,12 +48,15 @@ bool up_to_date(const Leg& leg, std::size_t index, const schema::ConfiguredLimit
 void compare_with_config(Leg& leg) {
   leg.stamps.clear();
   leg.missing.clear();
+  leg.ungranted.clear();
   const schema::ConfigRecord* config = leg.config();
   if (config == nullptr) return;
   for (std::size_t i = 0; i < config->limits.size(); ++i) {
     const auto& configured = config->limits[i];
     int index = leg.view.layout->find(configured->limit().name(), i);
-    if (index < 0) {
+    if (index < 0 && leg.state.shard_count > 1 && configured->state().is_quota()) {
+      leg.ungranted.push_back(configured.get());
+    } else if (index < 0) {
       leg.missing.push_back(configured.get());
     } else if (!up_to_date(leg, static_cast<std::size_t>(index), *configured)) {
       leg.stamps.push_back({static_cast<std::size_t>(index), &configured->state()});
@@ -177,6 +180,9 @@ void Leg::clear() {
   worths.clear();
   stamps.clear();
   missing.clear();
+  ungranted.clear();
+  shard_count = 1;
+  shard_chosen = false;
   bypass = BypassMode::kEnforce;
   expired = false;
   owner_stamp.reset();
@@ -195,23 +201,49 @@ void Leg::clear() {
 
 void Leg::take(Context& cx, std::uint64_t hash, std::string_view entity,
                std::string_view resource) {
+  take_view_of(cx, hash, entity, resource, 0);
+}
+
+void Leg::take(Context& cx, const BucketNames& names) {
+  take_view_of(cx, names.hash, names.entity, names.resource, names.shard);
+}
+
+void Leg::take_view_of(Context& cx, std::uint64_t hash, std::string_view entity,
+                       std::string_view resource, std::int64_t shard) {
   // Without the turn somebody else may be at work with the view.
-  if (cx.turn_missed) return look_up(cx, hash, entity, resource, false);
+  if (cx.turn_missed) return look_up(cx, hash, entity, resource, shard, false);
   // Where other processes write too, the callers of this one do not wait for each other either.
-  look_up(cx, hash, entity, resource, !cx.capabilities.shared_writers);
-  caches_ = &cx.caches;
+  look_up(cx, hash, entity, resource, shard, !cx.capabilities.shared_writers);
+  if (shard < kMostShards) caches_ = &cx.caches;
+}
+
+void Leg::move_to_shard(Context& cx, std::int64_t shard) {
+  std::shared_ptr<const BucketNames> from = view.names;
+  std::shared_ptr<const schema::ConfigRecord> limits = std::move(call_limits);
+  std::optional<ResolvedConfig> config = view.config;
+  std::int64_t count = shard_count;
+  give_back();
+  clear();
+  looked_up_ = true;
+  call_limits = std::move(limits);
+  shard_count = count;
+  shard_chosen = true;
+  take_view_of(cx, view_hash(from->entity, from->resource, shard), from->entity, from->resource,
+               shard);
+  bool is_newer = config && (!view.config || view.config->read_at < config->read_at);
+  if (is_newer) view.config = std::move(config);
 }
 
 void Leg::peek(Context& cx, std::string_view entity, std::string_view resource) {
-  look_up(cx, view_hash(entity, resource), entity, resource, false);
+  look_up(cx, view_hash(entity, resource), entity, resource, 0, false);
 }
 
 void Leg::look_up(Context& cx, std::uint64_t hash, std::string_view entity,
-                  std::string_view resource, bool exclusively) {
+                  std::string_view resource, std::int64_t shard, bool exclusively) {
   remembered_ = cx.caches.take_view(hash, entity, resource, exclusively, view);
   view.generation = cx.cache_generation;
   if (!remembered_) {
-    view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, 0);
+    view.names = std::make_shared<const BucketNames>(cx.ns, entity, resource, shard);
   }
   if (!std::exchange(looked_up_, true)) {
     cx.report(remembered_ ? EventKind::kViewHit : EventKind::kViewMiss, entity, resource);
@@ -226,6 +258,7 @@ void Leg::give_back() {
   if (undecodable) view.image = store::ImagePtr();
   std::exchange(caches_, nullptr)->put_view(std::move(view));
   view = View();
+  shard_chosen = false;
 }
 
 void Leg::forget() {
@@ -267,6 +300,7 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
   View& view = leg.view;
   leg.stamps.clear();
   leg.missing.clear();
+  leg.ungranted.clear();
   leg.expired = false;
   leg.owner_stamp.reset();
   leg.bypass = BypassMode::kEnforce;
@@ -333,6 +367,40 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
     leg.bypass = BypassMode::kRenew;
   }
   return reads;
+}
+
+bool choose_other_shard(Context& cx, Leg& leg) {
+  if (!leg.shard_chosen) {
+    if (!leg.exists()) return false;
+    leg.shard_chosen = true;
+    leg.shard_count = leg.state.shard_count;
+    auto drawn =
+        static_cast<std::int64_t>(cx.random.below(static_cast<std::uint64_t>(leg.shard_count)));
+    if (drawn == leg.names().shard) return false;
+    leg.move_to_shard(cx, drawn);
+    return true;
+  }
+  if (leg.names().shard == 0) return false;
+  // One that has not heard of the last doubling would take more than its part.
+  bool unfit = leg.exists() ? leg.state.shard_count < leg.shard_count : leg.absent();
+  if (unfit) leg.move_to_shard(cx, 0);
+  return unfit;
+}
+
+const NamedLimit* hindered_by_shards(const Leg& leg, TimePoint now) {
+  if (!leg.exists() || leg.state.shard_count <= 1 || leg.bypass != BypassMode::kEnforce) {
+    return nullptr;
+  }
+  for (const NamedLimit& named : leg.named) {
+    if (named.amount <= 0) continue;
+    if (named.on_item < 0) {
+      if (named.configured != nullptr && named.configured->state().is_quota()) return &named;
+      continue;
+    }
+    Standing standing(leg, named, now);
+    if (standing.worth().transition == bucket::Transition::kOpen) return &named;
+  }
+  return nullptr;
 }
 
 void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed) {

@@ -55,12 +55,17 @@ class Leg {
   /// turn, whose hash is `hash`; what is known is handed over until `give_back`.
   /// A call that has missed its turn gets a copy.
   void take(Context& cx, std::uint64_t hash, std::string_view entity, std::string_view resource);
+  /// The same for the very bucket, or shard of one, that the names are of.
+  void take(Context& cx, const BucketNames& names);
   /// The same for a caller without the turn, who only looks: a copy, never given back.
   void peek(Context& cx, std::string_view entity, std::string_view resource);
   /// Has the caches remember what the leg knows. Does nothing unless the view was taken.
   void give_back();
   /// The same, but with nothing left to be remembered.
   void forget();
+  /// Gives the view back and goes on with another shard of the same bucket. What was read of the
+  /// configuration stays known, unless the caches know better.
+  void move_to_shard(Context& cx, std::int64_t shard);
   bool taken() const { return view.names != nullptr; }
   /// Whether the caches knew anything when the view was taken.
   bool remembered() const { return remembered_; }
@@ -86,11 +91,19 @@ class Leg {
   std::vector<bucket::Stamp> stamps;
   /// Configured limits that the item lacks.
   std::vector<const schema::ConfiguredLimit*> missing;
+  /// Quotas that it lacks and that cannot be added to one of several shards: what they grant has to
+  /// come from the others.
+  std::vector<const schema::ConfiguredLimit*> ungranted;
   BypassMode bypass = BypassMode::kEnforce;
   bool expired = false;
   bool undecodable = false;
   /// Set while the owner that the item names is not the one that was read; it will be restamped.
   std::optional<schema::OwnerStamp> owner_stamp;
+
+  /// How many shards the bucket is known to have.
+  std::int64_t shard_count = 1;
+  /// Whether it was decided which of them this call goes by.
+  bool shard_chosen = false;
 
   // Set by the operation.
   std::vector<NamedLimit> named;
@@ -120,8 +133,10 @@ class Leg {
 
  private:
   friend class PooledLeg;
+  void take_view_of(Context& cx, std::uint64_t hash, std::string_view entity,
+                    std::string_view resource, std::int64_t shard);
   void look_up(Context& cx, std::uint64_t hash, std::string_view entity, std::string_view resource,
-               bool exclusively);
+               std::int64_t shard, bool exclusively);
   /// Forgets everything, but keeps the memory of its lists for the next use.
   void clear();
 
@@ -164,6 +179,21 @@ Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now);
 
 /// Evaluates and reads until nothing is left to read.
 Op<Status> prepare_leg(Context& cx, Leg& leg, TimePoint now);
+
+/// Decides by which shard a call goes: one drawn at random, where it exists and knows how many
+/// there are; else shard 0. No shard is ever made. True when the leg has moved and must be prepared
+/// anew. Precondition: evaluated.
+bool choose_other_shard(Context& cx, Leg& leg);
+inline bool choose_shard(Context& cx, Leg& leg) {
+  // All buckets of embedded stores, and nearly all others, have one shard.
+  if (leg.state.shard_count <= 1 && !leg.shard_chosen) return false;
+  return choose_other_shard(cx, leg);
+}
+
+/// What hinders a planned write on one of several shards: a named limit whose window would have to
+/// open, or a quota that would have to be added. Both have to be agreed upon with the other shards.
+/// Null: nothing.
+const NamedLimit* hindered_by_shards(const Leg& leg, TimePoint now);
 
 /// Takes an image that the store just returned (empty: the item is gone) as the leg's knowledge.
 void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed);

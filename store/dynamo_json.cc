@@ -109,7 +109,8 @@ void write_plain(std::string& out, const Value& value) {
     case ValueType::kDecimal: return write_plain_number(out, value.as_decimal()->text);
     case ValueType::kBinary: return append_base64_string(out, value.as_binary()->bytes);
     case ValueType::kNumberSet: return write_list(out, *value.as_number_set(), write_plain_number);
-    case ValueType::kBinarySet: return write_list(out, *value.as_binary_set(), append_base64_string);
+    case ValueType::kBinarySet:
+      return write_list(out, *value.as_binary_set(), append_base64_string);
     case ValueType::kString: append_json_string(out, *value.as_string()); return;
     case ValueType::kBool: out += *value.as_bool() ? "true" : "false"; return;
     case ValueType::kNull: out += "null"; return;

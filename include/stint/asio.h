@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -68,9 +69,10 @@ class AsioCompletion {
     T result_;
   };
 
-  using Executor = decltype(boost::asio::prefer(
+  // Decayed: what prefers an executor that has the property already answers a reference to it.
+  using Executor = std::decay_t<decltype(boost::asio::prefer(
       boost::asio::get_associated_executor(std::declval<const Handler&>()),
-      boost::asio::execution::outstanding_work.tracked));
+      boost::asio::execution::outstanding_work.tracked))>;
 
   Handler handler_;
   Executor executor_;

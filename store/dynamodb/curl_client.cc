@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -291,7 +290,7 @@ bool set(CURL* easy, CURLoption option, Value value) {
 bool has_header(const HttpRequest& request, const char* name) {
   return std::any_of(
       request.headers.begin(), request.headers.end(),
-      [name](const HttpHeader& header) { return strcasecmp(header.name.c_str(), name) == 0; });
+      [name](const HttpHeader& header) { return curl_strequal(header.name.c_str(), name) != 0; });
 }
 
 // A line break would smuggle in another header. Returns false for one.

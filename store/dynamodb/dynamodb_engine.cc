@@ -136,6 +136,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     start_matching_reply(call_);
     send();
   }
+  /// Has `later` wait until this has ended. Before either begins.
+  void precede(const std::shared_ptr<Exchange>& later) {
+    later->waits_for_.fetch_add(1, std::memory_order_relaxed);
+    followers_.push_back(later);
+  }
+  /// One of those that it waited for has ended; the last one begins it.
+  void one_less() {
+    if (waits_for_.fetch_sub(1, std::memory_order_acq_rel) == 1) begin();
+  }
 
  private:
   void send() {
@@ -151,7 +160,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void take(CallResult result) {
     if (const auto* trouble = std::get_if<CallTrouble>(&result)) {
-      answer_with(*trouble);
+      take_trouble(*trouble);
       return end();
     }
     Status read = read_reply(call_.request, std::get<std::string>(result), call_.reply, open_keys_);
@@ -171,14 +180,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     end();
   }
 
-  void answer_with(const CallTrouble& trouble) {
-    if (trouble.service) {
-      reply_of_error(*trouble.service, may_have_written_, table_.name(), call_);
-      if (!trouble.maybe_applied) return;
-    }
-    ReplyBase& reply = start_matching_reply(call_);
+  void take_trouble(const CallTrouble& trouble) {
+    // An earlier attempt may have been applied, whatever the last one was told.
     bool unknown = may_have_written_ && trouble.maybe_applied;
-    set_trouble(reply, unknown ? Outcome::kUnknown : Outcome::kUnavailable, trouble.message);
+    if (trouble.service && !unknown) return answer_with(*trouble.service, table_.name(), call_);
+    set_trouble(start_matching_reply(call_), unknown ? Outcome::kUnknown : Outcome::kUnavailable,
+                trouble.message);
   }
 
   /// A part of a batch was left out by the service, to be asked for after a pause.
@@ -199,7 +206,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void fetch_items();
 
-  void end() { group_->answered(); }
+  void end() {
+    // Afterwards the calls may be gone, but not those of followers, which are not answered yet.
+    std::vector<std::shared_ptr<Exchange>> followers = std::move(followers_);
+    group_->answered();
+    for (const std::shared_ptr<Exchange>& follower : followers) follower->one_less();
+  }
 
   Table& table_;
   Call& call_;
@@ -208,6 +220,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   bool may_have_written_ = false;
   std::vector<std::size_t> open_keys_;  // of a batch: what is still to be asked for; empty: all
   std::chrono::milliseconds pause_bound_{0};
+  std::vector<std::shared_ptr<Exchange>> followers_;
+  std::atomic<int> waits_for_{1};  // itself, until all are known
 };
 
 /// The items of the keys that a query answered, in their place. Deletes itself.
@@ -259,11 +273,49 @@ void Exchange::fetch_items() {
   table_.start(fetch->calls(), deadline_, *fetch);
 }
 
+/// The one item that a request is about; null where it is about several.
+const Key* only_key(const RequestRef& request, std::optional<Key>& memory) {
+  struct Visitor {
+    std::optional<Key>& memory;
+    const Key* operator()(const GetRequest* get) const { return &get->key(); }
+    const Key* operator()(const UpdateRequest* update) const { return &update->key(); }
+    const Key* operator()(const DeleteRequest* remove) const { return &remove->key(); }
+    const Key* operator()(const PutRequest* put) const {
+      return &memory.emplace(put->item()->key());
+    }
+    const Key* operator()(const BatchGetRequest*) const { return nullptr; }
+    const Key* operator()(const TransactRequest*) const { return nullptr; }
+    const Key* operator()(const QueryRequest*) const { return nullptr; }
+    const Key* operator()(const ScanRequest*) const { return nullptr; }
+  };
+  return std::visit(Visitor{memory}, request);
+}
+
+/// Whether the second call has to wait for the first: perhaps both are about one item.
+bool must_follow(const Call& first, const Call& second) {
+  std::optional<Key> first_memory;
+  std::optional<Key> second_memory;
+  const Key* first_key = only_key(first.request, first_memory);
+  const Key* second_key = only_key(second.request, second_memory);
+  return first_key == nullptr || second_key == nullptr || *first_key == *second_key;
+}
+
 void Table::start(std::span<Call> calls, Steady::time_point deadline,
                   Completion& completion) noexcept {
   if (calls.empty()) return completion.answered();
   auto group = std::make_shared<Group>(calls.size(), completion);
-  for (Call& call : calls) std::make_shared<Exchange>(*this, call, deadline, group)->begin();
+  if (calls.size() == 1) {
+    return std::make_shared<Exchange>(*this, calls.front(), deadline, std::move(group))->begin();
+  }
+  std::vector<std::shared_ptr<Exchange>> exchanges;
+  exchanges.reserve(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    exchanges.push_back(std::make_shared<Exchange>(*this, calls[i], deadline, group));
+    for (std::size_t earlier = 0; earlier < i; ++earlier) {
+      if (must_follow(calls[earlier], calls[i])) exchanges[earlier]->precede(exchanges[i]);
+    }
+  }
+  for (const std::shared_ptr<Exchange>& exchange : exchanges) exchange->one_less();
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class Cascade : public LimiterTest {
         kChild);
   }
 };
-STINT_ON_EVERY_ENGINE(Cascade);
+STINT_ON_EVERY_STORE(Cascade);
 
 TEST_P(Cascade, DebitsChildAndParentOnce) {
   create_family();

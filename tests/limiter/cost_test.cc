@@ -26,7 +26,7 @@ class Cost : public LimiterTest {
     limiter->create_entity("child", {.parent = "parent", .cascade = true}).value();
   }
 };
-STINT_ON_EVERY_ENGINE(Cost);
+STINT_ON_EVERY_STORE(Cost);
 
 TEST_P(Cost, R97_WarmAdmittedAcquireIsOneWriteAndNoRead) {
   ASSERT_TRUE(admits({{"rpm", 1}, {"session", 1}}));

@@ -15,6 +15,7 @@ namespace stint::test {
 namespace {
 
 constexpr const char* kMemory = "memory";
+constexpr const char* kSharedTable = "shared_table";
 
 /// Carries out one request that a test makes by itself.
 template <typename Reply, typename Request>
@@ -37,8 +38,24 @@ std::vector<std::string> engine_names() {
 #endif
 }
 
+std::vector<std::string> store_names() {
+  std::vector<std::string> names = engine_names();
+  names.emplace_back(kSharedTable);
+  return names;
+}
+
+store::Capabilities shared_table() {
+  store::Capabilities capabilities;
+  capabilities.shared_writers = true;
+  capabilities.burst_tolerance_divisor = 16;
+  capabilities.partition_write_ceiling = 1000;
+  capabilities.index_layout = store::IndexLayout::kCompatible;
+  return capabilities;
+}
+
 std::shared_ptr<store::Engine> open_engine(const std::string& name, const std::string& directory) {
   if (name == kMemory) return store::make_memory_engine();
+  if (name == kSharedTable) return store::make_memory_engine(shared_table());
 #ifdef STINT_TEST_ROCKSDB
   if (name == "rocksdb") return store::open_rocksdb_engine(directory, {}).value();
 #endif
@@ -132,7 +149,7 @@ void LimiterTest::use(const LimiterOptions& options) { limiter.emplace(*store_, 
 
 void LimiterTest::restart() {
   limiter.reset();
-  if (GetParam() == kMemory) {
+  if (GetParam() == kMemory || GetParam() == kSharedTable) {
     limiter.emplace(*store_, options());
     return;
   }

@@ -29,12 +29,20 @@ using namespace std::chrono_literals;
 
 /// The engines that behaviour is tested on, by name.
 std::vector<std::string> engine_names();
+/// The same, and a table that other programs use beside this one.
+std::vector<std::string> store_names();
+/// What such a table can and cannot do.
+store::Capabilities shared_table();
 /// Opens one of them. An engine that keeps its data keeps it in `directory`.
 std::shared_ptr<store::Engine> open_engine(const std::string& name, const std::string& directory);
 
 /// Runs the tests of a suite on every engine.
 #define STINT_ON_EVERY_ENGINE(suite)                                                           \
   INSTANTIATE_TEST_SUITE_P(Engines, suite, ::testing::ValuesIn(::stint::test::engine_names()), \
+                           [](const auto& param_info) { return param_info.param; })
+
+#define STINT_ON_EVERY_STORE(suite)                                                          \
+  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::ValuesIn(::stint::test::store_names()), \
                            [](const auto& param_info) { return param_info.param; })
 
 /// Remembers what a limiter reported.

@@ -79,5 +79,18 @@ TEST(Names, Namespaces) {
   }
 }
 
+TEST(Names, Principals) {
+  for (const std::string& name :
+       {std::string("alice"), std::string("ci-7@example.org"), std::string("arn:"),
+        std::string("arn:aws:iam::1:user/a b"), "arn:" + std::string(2044, 'x')}) {
+    EXPECT_TRUE(validate_principal(name).ok()) << name;
+  }
+  for (const std::string& name : {std::string(""), std::string("a/b"), std::string(257, 'x'),
+                                  std::string("$SYSTEM"), "arn:" + std::string(2045, 'x')}) {
+    expect_refused(validate_principal(name), "principal", name);
+  }
+  EXPECT_FALSE(validate_principal("arn:a\nb").ok());
+}
+
 }  // namespace
 }  // namespace stint::model
