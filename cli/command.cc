@@ -35,8 +35,6 @@ Result<Store> Globals::open_store(IfMissing if_missing) {
   options.durability = durability;
   now();
   options.clock = clock_.get();
-  options.audit = audit;
-  if (!principal.empty()) options.principal = principal;
   Result<Store> store = open_store(options);
   if (store || store.error().code() != ErrorCode::kNotFound) return store;
   if (std::holds_alternative<Directory>(store_address)) {
@@ -75,6 +73,8 @@ Limiter Globals::make_limiter(Store store) {
   LimiterOptions options;
   options.name_space = name_space;
   options.clock = clock_.get();
+  options.audit = audit;
+  if (!principal.empty()) options.principal = principal;
   return Limiter(std::move(store), options);
 }
 
