@@ -401,8 +401,16 @@ class SharedTableTest(unittest.TestCase):
         self.create_table()
         self.python = self.new_python()
 
+    def start_afresh(self):
+        """Another table and other processes, within a test."""
+        self.setUp()
+
     def create_table(self):
         Python.create_table(self.server, self.table)
+
+    def create_table_of_stint(self):
+        self.stint.run("table", "create")
+        self.stint.run("namespace", "register", NAMESPACE)
 
     def new_python(self, **options):
         python = Python(self.server, self.table, **options)
