@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -58,8 +59,16 @@ class EngineContract : public testing::TestWithParam<EngineFactory> {
   IndexLayout layout() const { return table_.engine().capabilities().index_layout; }
 
   const test::EngineTraits& traits() const { return GetParam().traits; }
+  /// A token that no other test uses: tables may share what remembers them.
+  std::string token(const std::string& name) const {
+    return name + "-" + std::to_string(number_) + "-" + std::to_string(getpid());
+  }
 
   Table table_;
+
+ private:
+  static inline int tests_ = 0;
+  const int number_ = ++tests_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineContract, testing::ValuesIn(test::engine_factories()),
@@ -439,8 +448,9 @@ TEST_P(EngineContract, TokenMakesRepetitionSafe) {
   Values plus{{10}, {}};
   Values more{{11}, {}};
   Key other("q", "s");
-  auto add = [&](const Key& key, const Values& values, const std::string& token) {
-    return table_.transact({UpdateRequest(key, count, values.params())}, token);
+  auto add = [&](const Key& key, const Values& values, const std::string& name) {
+    return table_.transact({UpdateRequest(key, count, values.params())},
+                           name.empty() ? name : token(name));
   };
   EXPECT_EQ(add(kKey, plus, "token").outcome, Outcome::kOk);
   TransactReply again = add(kKey, plus, "token");
@@ -460,7 +470,7 @@ TEST_P(EngineContract, TokenMakesRepetitionSafe) {
 TEST_P(EngineContract, TokenOfACancelledTransactionIsNotSpent) {
   Condition exists = when(kExists);
   auto attempt = [&] {
-    return table_.transact({PutRequest(item(kKey, 2), &exists)}, "token").outcome;
+    return table_.transact({PutRequest(item(kKey, 2), &exists)}, token("token")).outcome;
   };
   EXPECT_EQ(attempt(), Outcome::kConditionFailed);
   table_.put(item(kKey, 1));
@@ -542,8 +552,10 @@ TEST_P(EngineContract, ScanSeesEveryItemOnce) {
     table_.put(made);
     all.push_back(json(made));
   }
-  table_.put(item(Key(std::string("\0\xff", 2), std::string("\0", 1))));
-  all.push_back(json(table_.image(Key(std::string("\0\xff", 2), std::string("\0", 1)))));
+  const char last = traits().takes_any_bytes ? '\xff' : '\x7f';
+  Key odd(std::string{'\0', last}, std::string(1, '\0'));
+  table_.put(item(odd));
+  all.push_back(json(table_.image(odd)));
   std::sort(all.begin(), all.end());
   for (int page : {1, 2, 7, 40, 41, 42, 1000}) EXPECT_EQ(table_.scanned(page), all) << page;
 }
@@ -554,10 +566,12 @@ TEST_P(EngineContract, ScanOfAnIndexAnswersItsEntries) {
     Key key("p" + std::to_string(i), "s");
     table_.put(i % 4 == 0 ? item(key, i) : indexed(key, 2, "list" + std::to_string(i % 3), "x", i));
     if (i % 4 == 0) continue;
-    expected.push_back(json(ImageBuilder(key)
-                                .set(index_pk(2), "list" + std::to_string(i % 3))
-                                .set(index_sk(2), "x")
-                                .build()));
+    ImageBuilder entry(key);
+    // At least the keys; what else the index projects is answered, too.
+    bool whole = !traits().fills_pages && layout() == IndexLayout::kCompatible;
+    if (whole) entry.set(a("n"), std::int64_t{i});
+    entry.set(index_pk(2), "list" + std::to_string(i % 3)).set(index_sk(2), "x");
+    expected.push_back(json(entry.build()));
   }
   std::sort(expected.begin(), expected.end());
   for (int page : {1, 4, 15, 1000}) EXPECT_EQ(table_.scanned(page, Index::kGsi2), expected) << page;
@@ -572,9 +586,10 @@ TEST_P(EngineContract, ScanPagesAreBounded) {
     table_.put(ImageBuilder(Key("p" + std::to_string(i), "s")).set(a("x"), large).build());
   }
   ScanReply page = table_.scan(1000);
-  EXPECT_EQ(page.images.size(), 4u) << "a megabyte and no further item";
+  EXPECT_EQ(page.images.size(), traits().fills_pages ? 4u : 3u) << "a megabyte, more or less";
   ASSERT_TRUE(page.next);
-  EXPECT_EQ(page.cost, (Cost{0.5 * 301, 0, 0})) << "half a unit for every 4 KB of 4 items";
+  EXPECT_EQ(page.cost, (Cost{0.5 * (traits().fills_pages ? 301 : 226), 0, 0}))
+      << "half a unit for every 4 KB";
   EXPECT_EQ(table_.scanned(1000).size(), 10u);
 }
 
@@ -679,9 +694,10 @@ TEST_P(EngineContract, IndexTiesAreInOrderOfTheItemsKey) {
   std::string start;
   do {
     QueryReply reply = table_.query(Index::kGsi2, "list", "", 1, start);
+    start = reply.next.value_or("");
+    if (reply.images.empty() && !traits().knows_last_page) break;
     ASSERT_EQ(reply.images.size(), 1u);
     keys.push_back(std::string(reply.images[0]->pk()) + std::string(reply.images[0]->sk()));
-    start = reply.next.value_or("");
   } while (!start.empty());
   EXPECT_EQ(keys, (Names{"as", "br", "bs", "cs"}));
 }
@@ -724,7 +740,10 @@ TEST_P(EngineContract, Costs) {
   EXPECT_EQ(table_.remove(kKey, &absent).cost, (Cost{0, 2, 0}));
   Values plus{{1}, {}};
   EXPECT_EQ(table_.transact({UpdateRequest(kKey, count, plus.params())}).cost,
-            (Cost{0, 4, compatible ? 4.0 : 0.0}));
+            (Cost{0, 4,
+                  !compatible                      ? 0.0
+                  : traits().charges_indexes_twice ? 4.0
+                                                   : 2.0}));
   EXPECT_EQ(table_.remove(kKey).cost, (Cost{0, 2, compatible ? 4.0 : 3.0}));
   EXPECT_EQ(table_.remove(kKey).cost, (Cost{0, 1, 0}));
   EXPECT_EQ(table_.get(Key("", "s")).cost, Cost()) << "a refused request is free";
@@ -911,7 +930,7 @@ TEST_P(EngineContract, OneTokenOfManyThreadsAppliesOnce) {
     Values plus{{1}, {}};
     for (int i = 0; i < 50; ++i) {
       EXPECT_EQ(
-          table_.transact({UpdateRequest(kKey, count, plus.params())}, "token " + std::to_string(i))
+          table_.transact({UpdateRequest(kKey, count, plus.params())}, token(std::to_string(i)))
               .outcome,
           Outcome::kOk);
     }

@@ -68,7 +68,9 @@ std::vector<EngineFactory> engine_factories() {
                                 .knows_last_page = false,
                                 .binds_positions = false,
                                 .prefixes_have_case = false,
-                                .has_change_stream = false};
+                                .has_change_stream = false,
+                                .fills_pages = false,
+                                .charges_indexes_twice = false};
   factories.push_back(
       {"dynamodb", [](bool) { return new_table(IndexLayout::kCompatible); }, service});
   factories.push_back(

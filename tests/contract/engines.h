@@ -25,6 +25,10 @@ struct EngineTraits {
   /// Prefixes are told apart by case: the test server does not, the service does.
   bool prefixes_have_case = true;
   bool has_change_stream = true;
+  /// A page of a scan ends after the item that fills it, not before.
+  bool fills_pages = true;
+  /// The test server counts indexes once in a transaction.
+  bool charges_indexes_twice = true;
 };
 
 struct EngineFactory {
