@@ -47,8 +47,7 @@ class CredentialServers : public testing::Test {
 
 // What a server of any kind can do wrong. Each is tried once more before it counts.
 std::vector<std::pair<std::string, Step>> bad_steps() {
-  return {{"answered with status 302",
-           Step::reply(302, "", {{"Location", "http://127.0.0.1:1/"}})},
+  return {{"answered with status 302", Step::reply(302, "", {{"Location", "http://127.0.0.1:1/"}})},
           {"answered with status 404", Step::reply(404, "{}")},
           {"answered with status 503", Step::reply(503)},
           {"did not answer (", Step::reset()},
@@ -176,7 +175,8 @@ TEST_F(MetadataServer, Slow) {
 TEST_F(CredentialServers, TokenService) {
   ScriptedServer server([](const ServedRequest& request) {
     bool web = request.body.find("WebIdentityToken=web.token") != std::string::npos;
-    bool is_signed = request.header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=BASE/");
+    bool is_signed =
+        request.header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=BASE/");
     if (request.method != "POST" || request.target != "/" || web == is_signed) {
       return Step::reply(400);
     }

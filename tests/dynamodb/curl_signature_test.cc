@@ -61,7 +61,8 @@ std::string field(const std::string& authorization, const std::string& name) {
 
 /// What our signer makes of the headers that curl signed, at the second at which it did.
 std::string our_authorization(const ServedRequest& request, const Signing& wanted) {
-  std::string names = ";" + field(std::string(request.header("authorization")), "SignedHeaders") + ";";
+  std::string names =
+      ";" + field(std::string(request.header("authorization")), "SignedHeaders") + ";";
   std::vector<HttpHeader> headers;
   for (const auto& header : request.headers) {
     bool ours = header.first == "x-amz-date" || header.first == "x-amz-security-token";
