@@ -4,6 +4,7 @@
 #include <fstream>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +118,7 @@ TEST_F(CredentialServers, AServerThatNeverAnswersDoesNotHoldTheProviderUp) {
 class MetadataServer : public CredentialServers {
  protected:
   Step serve(const ServedRequest& request) {
+    std::lock_guard lock(mutex);
     const std::string roles = "/latest/meta-data/iam/security-credentials/";
     if (request.method == "PUT" && request.target == "/latest/api/token" &&
         request.header("x-aws-ec2-metadata-token-ttl-seconds") == "21600") {
@@ -128,6 +130,13 @@ class MetadataServer : public CredentialServers {
     return Step::reply(404);
   }
 
+  /// Changes one of the answers.
+  void answer(Step& which, Step step) {
+    std::lock_guard lock(mutex);
+    which = std::move(step);
+  }
+
+  std::mutex mutex;
   Step token = Step::reply(200, "metadata-token");
   Step role = Step::reply(200, "my-role");
   Step keys = Step::reply(200, key_document("EC2", kLater));
@@ -153,20 +162,20 @@ TEST_F(MetadataServer, GoneOrBroken) {
     expect_reason("instance metadata: " + closed.url() + " did not answer (");
   }
   world.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url());
-  keys = Step::reply(200, key_document("EC2", kEarlier));
+  answer(keys, Step::reply(200, key_document("EC2", kEarlier)));
   expect_reason("instance metadata: " + server.url() + " gave credentials that have expired");
   for (auto& [reason, step] : bad_steps()) {
-    keys = step;
+    answer(keys, step);
     expect_reason("instance metadata: " + server.url() + " " + reason);
   }
-  role = Step::reply(404);
+  answer(role, Step::reply(404));
   expect_reason("instance metadata: no role is attached to this instance");
-  token = Step::reply(403);
+  answer(token, Step::reply(403));
   expect_reason(server.url() + " answered with status 403 when asked for a token");
 }
 
 TEST_F(MetadataServer, Slow) {
-  token = Step::never();
+  answer(token, Step::never());
   world.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url());
   expect_reason("instance metadata: " + server.url() + " did not answer (");
   EXPECT_EQ(server.request_count(), 2u);
