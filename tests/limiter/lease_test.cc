@@ -382,6 +382,23 @@ TEST_P(LeaseOf, BucketThatIsGoneTakesNoCredit) {
   EXPECT_FALSE(bucket());
 }
 
+TEST_P(LeaseOf, DebitOfALimitThatOnlyTheItemHasLeftIsCounted) {
+  // A change for a resource reaches its buckets later: until then the item holds the limit.
+  Scope resource = Scope::resource(kApi);
+  limiter->set_limits(resource, {Limit::per_hour("kept", 100), Limit::per_hour("gone", 100)})
+      .value();
+  Decision decision = acquire({{"kept", 1}, {"gone", 1}});
+  ASSERT_TRUE(decision);
+  another_limiter().set_limits(resource, {Limit::per_hour("kept", 50)}).value();
+  clock.advance(2min);
+  ASSERT_TRUE(decision.lease().adjust("kept", 2).ok());
+  ASSERT_TRUE(decision.lease().adjust("gone", 3).ok());
+  Status settled = decision.lease().settle();
+  ASSERT_TRUE(settled) << settled.error().message();
+  EXPECT_EQ(field("kept", "tc"), 3 * kToken);
+  EXPECT_EQ(field("gone", "tc"), 4 * kToken);
+}
+
 TEST_P(LeaseOf, CreditOfALimitThatIsConfiguredNoLongerIsDropped) {
   limiter->set_limits(kUser, kApi, {Limit::per_hour("rph", 100), Limit::per_hour("old", 100)})
       .value();
