@@ -35,6 +35,8 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::kExists: return "exists";
     case ErrorCode::kConflict: return "conflict";
     case ErrorCode::kCorrupt: return "corrupt";
+    case ErrorCode::kAccessDenied: return "access_denied";
+    case ErrorCode::kCancelled: return "cancelled";
   }
   return "unknown";
 }

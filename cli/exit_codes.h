@@ -28,6 +28,8 @@ constexpr int exit_code(ErrorCode code) {
     case ErrorCode::kExists: return kExitConflict;
     case ErrorCode::kConflict: return kExitConflict;
     case ErrorCode::kCorrupt: return kExitCorrupt;
+    case ErrorCode::kAccessDenied: return kExitUnavailable;
+    case ErrorCode::kCancelled: return kExitInterrupted;
   }
   return kExitUnavailable;
 }

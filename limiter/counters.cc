@@ -14,7 +14,7 @@ namespace stint {
 namespace {
 
 constexpr std::size_t kKinds = static_cast<std::size_t>(EventKind::kFanoutIncomplete) + 1;
-constexpr std::size_t kCodes = static_cast<std::size_t>(ErrorCode::kCorrupt) + 1;
+constexpr std::size_t kCodes = static_cast<std::size_t>(ErrorCode::kCancelled) + 1;
 
 using Count = std::atomic<std::uint64_t>;
 

@@ -17,6 +17,9 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kWaitSlice{100};
 
+/// What was taken is given back even past the deadline of the call, but not for ever.
+constexpr std::chrono::seconds kGiveBackTime{5};
+
 /// Answers calls that are not sent because the deadline has passed.
 void refuse(std::span<store::Call> calls) {
   for (store::Call& call : calls) {
@@ -58,18 +61,36 @@ void report_asked(const DriverSetup& setup, std::span<const store::Call> calls,
   }
 }
 
-/// Hands requests to the store, counts and reports them.
-void execute(const DriverSetup& setup, std::span<store::Call> calls) {
-  bool timed = setup.observer != nullptr && setup.times_store;
-  Steady::time_point start = timed ? Steady::now() : Steady::time_point();
-  setup.engine.execute(calls);
-  Steady::duration took = timed ? Steady::now() - start : Steady::duration::zero();
-  RequestStats asked = asked_with(calls);
-  setup.counters.count(asked);
-  if (setup.observer != nullptr) report_asked(setup, calls, asked, took);
+}  // namespace
+
+Asking::Asking(const DriverSetup& setup) : setup_(&setup) {}
+
+bool Asking::admit(std::span<store::Call> calls, bool given_up) {
+  bool late = given_up;
+  if (asked_before_ && !late) late = Steady::now() > setup_->deadline;
+  asked_before_ = true;
+  if (late && !setup_->past_deadline_allowed) {
+    refuse(calls);
+    return false;
+  }
+  if (setup_->store_asked != nullptr) *setup_->store_asked = true;
+  bool timed = setup_->observer != nullptr && setup_->times_store;
+  if (timed) start_ = Steady::now();
+  return true;
 }
 
-}  // namespace
+Steady::time_point Asking::deadline() const {
+  if (!setup_->past_deadline_allowed) return setup_->deadline;
+  return std::max(setup_->deadline, Steady::now() + kGiveBackTime);
+}
+
+void Asking::answered(std::span<const store::Call> calls) {
+  bool timed = setup_->observer != nullptr && setup_->times_store;
+  Steady::duration took = timed ? Steady::now() - start_ : Steady::duration::zero();
+  RequestStats asked = asked_with(calls);
+  setup_->counters.count(asked);
+  if (setup_->observer != nullptr) report_asked(*setup_, calls, asked, took);
+}
 
 bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::time_point deadline) {
   release();
@@ -124,7 +145,7 @@ void drive(ops::Runner& runner, const DriverSetup& setup) {
   BucketQueues::Turn turn(setup.queues);
   bool queued = !setup.engine.capabilities().shared_writers;
   bool expired = false;
-  bool asked_before = false;
+  Asking asking(setup);
   while (!runner.done()) {
     runner.resume();
     if (runner.done()) break;
@@ -143,15 +164,9 @@ void drive(ops::Runner& runner, const DriverSetup& setup) {
         break;
       }
       case ops::Runner::Pending::kCalls: {
-        // The first request goes out at once; time can only have passed before later ones.
-        if (asked_before && !expired) expired = Steady::now() > setup.deadline;
-        asked_before = true;
-        if (expired && !setup.past_deadline_allowed) {
-          refuse(runner.calls());
-          break;
-        }
-        if (setup.store_asked != nullptr) *setup.store_asked = true;
-        execute(setup, runner.calls());
+        if (!asking.admit(runner.calls(), expired)) break;
+        setup.engine.execute_until(runner.calls(), asking.deadline());
+        asking.answered(runner.calls());
         break;
       }
     }

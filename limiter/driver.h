@@ -73,6 +73,26 @@ struct DriverSetup {
   bool* turn_missed = nullptr;
 };
 
+/// What both drivers do around handing requests to the store.
+class Asking {
+ public:
+  /// `setup` outlives it.
+  explicit Asking(const DriverSetup& setup);
+
+  /// Whether a further request may be sent at all; if not, `calls` have been answered. The first
+  /// request goes out at once: time can only have passed before later ones.
+  bool admit(std::span<store::Call> calls, bool given_up);
+  /// Until when the store may take for the calls just admitted.
+  std::chrono::steady_clock::time_point deadline() const;
+  /// To be called with the answered calls: counts and reports them.
+  void answered(std::span<const store::Call> calls);
+
+ private:
+  const DriverSetup* setup_;
+  bool asked_before_ = false;
+  std::chrono::steady_clock::time_point start_;
+};
+
 /// Answers what `runner` asks for until its operation is done.
 void drive(ops::Runner& runner, const DriverSetup& setup);
 

@@ -76,9 +76,16 @@ Lease::~Lease() {
   bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
   // Ending a lease takes memory and calls the caller's clock: whatever they throw is reported.
   try {
+    if (state.ender().ends_in_background()) {
+      if (internal::has_to_write(state, unwinding)) {
+        state.ender().end_in_background(std::move(state_), unwinding);
+      }
+      return;
+    }
     Status status = unwinding ? roll_back() : settle();
     if (!status) state.ender().report_lease_trouble(state.record(), status.error());
   } catch (const std::exception& exception) {
+    if (state_ == nullptr) return;
     try {
       state.ender().report_lease_trouble(state.record(),
                                          Error(ErrorCode::kOutcomeUnknown, exception.what()));
@@ -150,28 +157,44 @@ Result<bool> Lease::consume(std::string_view limit, Amount amount) {
 
 Status Lease::settle() {
   if (!open()) return ended();
-  ops::LeaseRecord& lease = state_->record();
-  bool nothing = std::all_of(lease.corrections.begin(), lease.corrections.end(),
-                             [](const auto& correction) { return correction.delta == 0; });
   Status status;
-  if (!nothing && !state_->degraded()) status = state_->ender().settle_lease(lease);
-  // What failed without a trace may be tried again; what may have been written may not.
-  bool corrected = std::all_of(lease.legs.begin(), lease.legs.end(),
-                               [](const ops::LeaseLeg& leg) { return leg.corrected; });
-  if (status || corrected) state_->end();
+  if (internal::has_to_write(*state_, false)) {
+    status = state_->ender().settle_lease(state_->record());
+  }
+  internal::conclude(*state_, status, false);
   return status;
 }
 
 Status Lease::roll_back() {
   if (!open()) return ended();
   state_->end();
-  if (state_->degraded()) return Status();
-  ops::LeaseRecord& lease = state_->record();
-  Status status = state_->ender().roll_back_lease(lease);
-  if (status) {
-    for (ops::LeaseRecord::Seen& seen : lease.declared) seen.requested = 0;
+  Status status;
+  if (internal::has_to_write(*state_, true)) {
+    status = state_->ender().roll_back_lease(state_->record());
   }
+  internal::conclude(*state_, status, true);
   return status;
+}
+
+internal::LeaseStatePtr internal::take_state(Lease lease) { return std::move(lease.state_); }
+
+bool internal::has_to_write(const LeaseState& lease, bool roll_back) {
+  if (lease.degraded()) return false;
+  const auto& corrections = lease.record().corrections;
+  return roll_back || std::any_of(corrections.begin(), corrections.end(),
+                                  [](const auto& correction) { return correction.delta != 0; });
+}
+
+void internal::conclude(LeaseState& lease, const Status& status, bool roll_back) {
+  ops::LeaseRecord& record = lease.record();
+  if (roll_back) {
+    if (!status) return;
+    for (ops::LeaseRecord::Seen& seen : record.declared) seen.requested = 0;
+    return;
+  }
+  bool corrected = std::all_of(record.legs.begin(), record.legs.end(),
+                               [](const ops::LeaseLeg& leg) { return leg.corrected; });
+  if (status || corrected) lease.end();
 }
 
 Decision Decision::admitted(std::vector<LimitStatus> limits, Lease lease) {

@@ -24,7 +24,8 @@ constexpr std::string_view kOtherLimits = "other";
 constexpr ErrorCode kCodes[] = {
     ErrorCode::kUnavailable,     ErrorCode::kOutcomeUnknown,  ErrorCode::kThrottled,
     ErrorCode::kVersionMismatch, ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
-    ErrorCode::kExists,          ErrorCode::kConflict,        ErrorCode::kCorrupt};
+    ErrorCode::kExists,          ErrorCode::kConflict,        ErrorCode::kCorrupt,
+    ErrorCode::kAccessDenied,    ErrorCode::kCancelled};
 
 double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();

@@ -13,6 +13,9 @@ std::string_view type_name(store::ValueType type) {
     case store::ValueType::kStringSet: return "a set of strings";
     case store::ValueType::kList: return "a list";
     case store::ValueType::kMap: return "a map";
+    case store::ValueType::kBinary: return "binary";
+    case store::ValueType::kNumberSet: return "a set of numbers";
+    case store::ValueType::kBinarySet: return "a set of binary values";
   }
   return "a value";
 }

@@ -40,6 +40,18 @@ std::string number_text(const Image& image, const ImageEntry& entry) {
   return std::string(image.text(entry));
 }
 
+// Equality by the table's rules, where "1.0" and "1" are one number. Precondition: of one type.
+bool same(const Value& a, const Value& b) {
+  const Value::NumberSet* left = a.as_number_set();
+  if (!left) return a == b;
+  const Value::NumberSet* right = b.as_number_set();
+  return left->size() == right->size() &&
+         std::equal(left->begin(), left->end(), right->begin(),
+                    [](const std::string& one, const std::string& other) {
+                      return compare_numbers(one, other) == 0;
+                    });
+}
+
 // Everything but 64-bit numbers and strings.
 bool compares_slowly(Test test, const Image& image, const ImageEntry& entry, const Operand& operand,
                      const Params& params) {
@@ -50,8 +62,11 @@ bool compares_slowly(Test test, const Image& image, const ImageEntry& entry, con
     std::string right = number ? std::to_string(*number) : literal->as_decimal()->text;
     return compares(test, compare_numbers(number_text(image, entry), right));
   }
-  // Only numbers and strings have an order; values of different types are merely unequal.
-  bool equal = literal && literal->type() == entry.type() && image.value(entry) == *literal;
+  if (literal && literal->as_binary() && entry.type() == ValueType::kBinary) {
+    return compares(test, image.text(entry) <=> std::string_view(literal->as_binary()->bytes));
+  }
+  // Only these have an order; values of different types are merely unequal.
+  bool equal = literal && literal->type() == entry.type() && same(image.value(entry), *literal);
   return (test == Test::kEqual && equal) || (test == Test::kNotEqual && !equal);
 }
 
@@ -181,7 +196,10 @@ class Merge {
       return replace(old, pending_number(action.attribute, sum));
     }
     std::optional<Value::StringSet> added = operand_set(action);
-    if (!added) return fail(refused(action.attribute, "", "only numbers and sets can be added"));
+    if (!added) {
+      return fail(
+          refused(action.attribute, "", "only whole numbers and sets of strings can be added"));
+    }
     if (old && old->type != ValueType::kStringSet) {
       return fail(refused(action.attribute, "", "a string cannot be added to another type"));
     }
@@ -225,8 +243,8 @@ class Merge {
     }
     const Value& literal = action.operand.literal_value();
     if (const bool* boolean = literal.as_bool()) return pending_bool(action.attribute, *boolean);
-    if (const Value::Decimal* decimal = literal.as_decimal()) {
-      return pending_text(action.attribute, ValueType::kDecimal, decimal->text);
+    if (const std::string* text = literal.plain_text()) {
+      return pending_text(action.attribute, literal.type(), *text);
     }
     append_payload(texts_.emplace_back(), literal);
     return pending_text(action.attribute, literal.type(), texts_.back());

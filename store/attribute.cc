@@ -93,6 +93,17 @@ AttrId intern(std::string_view name) {
   return intern_raw(name);
 }
 
+std::optional<AttrId> intern_foreign(std::string_view name) {
+  seed_key_names();
+  std::uint64_t hash = hash_bytes(name);
+  if (const Record* known = probe(hash, name).load(std::memory_order_acquire)) {
+    // A slot that was empty when it was probed may have been taken by another name since.
+    if (known->hash == hash && known->name == name) return known->id;
+  }
+  if (names_running_out()) return std::nullopt;
+  return intern_raw(name);
+}
+
 bool names_running_out() {
   constexpr std::uint32_t kReserve = kMaxNames / 16;
   return next_id.load(std::memory_order_relaxed) >= kMaxNames - kReserve;

@@ -25,6 +25,10 @@ STINT_COMPONENT AttrId intern(std::string_view name);
 /// the process when its table is full, long after this has become true.
 bool names_running_out();
 
+/// The id of a name from a store that other programs write to, or nothing when the name is new and
+/// `names_running_out`.
+STINT_COMPONENT std::optional<AttrId> intern_foreign(std::string_view name);
+
 /// The name of an id. The view is valid for the life of the process.
 STINT_COMPONENT std::string_view name_of(AttrId id);
 

@@ -1,89 +1,77 @@
+#include "store/dynamo_json.h"
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "store/image.h"
+#include "base/base64.h"
 #include "store/number_text.h"
 #include "store/value_codec.h"
 
 namespace stint::store {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 255;
-
-void write_string(std::string& out, std::string_view text) {
+void append_escaped(std::string& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  out += '"';
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (byte < 0x20 || byte == 0x7f) {
-          out += "\\u00";
-          out += kHex[byte >> 4];
-          out += kHex[byte & 15];
-        } else {
-          out += c;
-        }
-    }
+  switch (c) {
+    case '"': out += "\\\""; return;
+    case '\\': out += "\\\\"; return;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    default: break;
   }
+  auto byte = static_cast<unsigned char>(c);
+  out += "\\u00";
+  out += kHex[byte >> 4];
+  out += kHex[byte & 15];
+}
+
+bool is_escaped(char c) {
+  auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f || c == '"' || c == '\\';
+}
+
+void append_base64_string(std::string& out, std::string_view bytes) {
+  out += '"';
+  append_base64(out, bytes);
   out += '"';
 }
 
-void write_value(std::string& out, const Value& value) {
-  switch (value.type()) {
-    case ValueType::kNumber:
-      out += "{\"N\":\"" + std::to_string(*value.as_number()) + "\"}";
-      return;
-    case ValueType::kDecimal: out += "{\"N\":\"" + value.as_decimal()->text + "\"}"; return;
-    case ValueType::kString:
-      out += "{\"S\":";
-      write_string(out, *value.as_string());
-      out += '}';
-      return;
-    case ValueType::kBool: out += *value.as_bool() ? "{\"BOOL\":true}" : "{\"BOOL\":false}"; return;
-    case ValueType::kNull: out += "{\"NULL\":true}"; return;
-    case ValueType::kStringSet: {
-      out += "{\"SS\":[";
-      bool first = true;
-      for (const std::string& text : *value.as_string_set()) {
-        if (!std::exchange(first, false)) out += ',';
-        write_string(out, text);
-      }
-      out += "]}";
-      return;
-    }
-    case ValueType::kList: {
-      out += "{\"L\":[";
-      bool first = true;
-      for (const Value& element : *value.as_list()) {
-        if (!std::exchange(first, false)) out += ',';
-        write_value(out, element);
-      }
-      out += "]}";
-      return;
-    }
-    case ValueType::kMap: {
-      out += "{\"M\":{";
-      bool first = true;
-      for (const auto& [name, element] : *value.as_map()) {
-        if (!std::exchange(first, false)) out += ',';
-        write_string(out, name);
-        out += ':';
-        write_value(out, element);
-      }
-      out += "}}";
-      return;
-    }
+// {"TYPE":[...]} with `element` called for each of `elements`.
+template <typename Elements, typename Element>
+void append_array(std::string& out, std::string_view type, const Elements& elements,
+                  Element element) {
+  out += "{\"";
+  out += type;
+  out += "\":[";
+  bool first = true;
+  for (const auto& one : elements) {
+    if (!std::exchange(first, false)) out += ',';
+    element(one);
   }
+  out += "]}";
+}
+
+// N of a text that needs no escapes.
+void append_number_text_json(std::string& out, std::string_view text) {
+  out += "{\"N\":\"";
+  out += text;
+  out += "\"}";
+}
+
+void append_binary_json(std::string& out, std::string_view bytes) {
+  out += "{\"B\":";
+  append_base64_string(out, bytes);
+  out += '}';
+}
+
+void append_bool_json(std::string& out, bool value) {
+  out += value ? "{\"BOOL\":true}" : "{\"BOOL\":false}";
 }
 
 // JSON knows no number that begins with a point or a plus sign.
@@ -107,29 +95,33 @@ void write_list(std::string& out, const Elements& elements, const Write& write) 
   out += ']';
 }
 
+void write_plain_number(std::string& out, std::string_view text) {
+  if (is_json_number(text)) {
+    out += text;
+  } else {
+    append_json_string(out, text);
+  }
+}
+
 void write_plain(std::string& out, const Value& value) {
   switch (value.type()) {
     case ValueType::kNumber: out += std::to_string(*value.as_number()); return;
-    case ValueType::kDecimal: {
-      const std::string& text = value.as_decimal()->text;
-      if (is_json_number(text)) {
-        out += text;
-      } else {
-        write_string(out, text);
-      }
-      return;
-    }
-    case ValueType::kString: write_string(out, *value.as_string()); return;
+    case ValueType::kDecimal: return write_plain_number(out, value.as_decimal()->text);
+    case ValueType::kBinary: return append_base64_string(out, value.as_binary()->bytes);
+    case ValueType::kNumberSet: return write_list(out, *value.as_number_set(), write_plain_number);
+    case ValueType::kBinarySet:
+      return write_list(out, *value.as_binary_set(), append_base64_string);
+    case ValueType::kString: append_json_string(out, *value.as_string()); return;
     case ValueType::kBool: out += *value.as_bool() ? "true" : "false"; return;
     case ValueType::kNull: out += "null"; return;
-    case ValueType::kStringSet: write_list(out, *value.as_string_set(), write_string); return;
+    case ValueType::kStringSet: write_list(out, *value.as_string_set(), append_json_string); return;
     case ValueType::kList: write_list(out, *value.as_list(), write_plain); return;
     case ValueType::kMap: {
       out += '{';
       bool first = true;
       for (const auto& [name, element] : *value.as_map()) {
         if (!std::exchange(first, false)) out += ',';
-        write_string(out, name);
+        append_json_string(out, name);
         out += ':';
         write_plain(out, element);
       }
@@ -144,21 +136,33 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
+  Result<Value::Map> named_values() {
+    Value::Map values = whole_map();
+    if (failed()) return Error::invalid("values", text_, error_);
+    return values;
+  }
+
   Result<ImagePtr> item() {
-    Value::Map attributes = value_map(0);
-    skip_space();
-    if (at_ != text_.size()) fail("text after the item");
-    if (error_.empty()) check_attributes(attributes);
-    if (!error_.empty()) return Error::invalid("item", text_, error_);
+    Value::Map attributes = whole_map();
+    if (!failed()) check_attributes(attributes);
+    if (failed()) return Error::invalid("item", text_, error_);
     ImageBuilder builder;
     for (const auto& [name, value] : attributes) builder.set(intern(name), value);
     return builder.build();
   }
 
  private:
+  Value::Map whole_map() {
+    Value::Map map = value_map(0);
+    skip_space();
+    if (at_ != text_.size()) fail("text after the item");
+    return map;
+  }
+
   void check_attributes(const Value::Map& attributes) {
     for (const auto& [name, value] : attributes) {
-      if (name.empty() || name.size() > kMaxNameBytes) fail("attribute name empty or too long");
+      if (name.empty() || name.size() > kMaxAttributeNameBytes)
+        fail("attribute name empty or too long");
     }
     for (std::string_view key : {"PK", "SK"}) {
       auto found = attributes.find(key);
@@ -297,17 +301,46 @@ class Parser {
 
   Value number() {
     std::string text = string();
-    if (!failed() && !is_number_text(text)) fail("not a number");
-    return failed() ? Value::null() : Value::number_text(text);
+    if (failed()) return Value::null();
+    std::optional<Value> number = Value::parse_number(text);
+    if (!number) fail("not a number");
+    return number ? std::move(*number) : Value::null();
   }
 
-  Value string_set() {
-    Value::StringSet set;
+  std::string number_text() {
+    std::string text = string();
+    if (!failed() && !is_number_text(text)) fail("not a number");
+    return text;
+  }
+
+  std::string bytes() {
+    std::string text = string();
+    if (failed()) return std::string();
+    std::optional<std::string> bytes = parse_base64(text);
+    if (!bytes) fail("not base64");
+    return bytes ? std::move(*bytes) : std::string();
+  }
+
+  template <typename Set, typename Element>
+  Set set_of(Element element) {
+    Set set;
     elements('[', ']', [&] {
-      if (!set.insert(string()).second) fail("element twice in a set");
+      std::string one = element();
+      // What could not be read must not be compared.
+      if (!failed() && !set.insert(std::move(one)).second) fail("element twice in a set");
     });
     if (set.empty()) fail("empty set");
-    return Value::string_set(std::move(set));
+    return set;
+  }
+
+  Value::StringSet strings() {
+    return set_of<Value::StringSet>([this] { return string(); });
+  }
+  Value::NumberSet numbers() {
+    return set_of<Value::NumberSet>([this] { return number_text(); });
+  }
+  Value::StringSet binaries() {
+    return set_of<Value::StringSet>([this] { return bytes(); });
   }
 
   Value list(int depth) {
@@ -337,7 +370,10 @@ class Parser {
                  : type == "N"    ? number()
                  : type == "BOOL" ? Value::boolean(boolean())
                  : type == "NULL" ? null()
-                 : type == "SS"   ? string_set()
+                 : type == "B"    ? Value::binary(bytes())
+                 : type == "SS"   ? Value::string_set(strings())
+                 : type == "NS"   ? Value::number_set(numbers())
+                 : type == "BS"   ? Value::binary_set(binaries())
                  : type == "L"    ? list(depth)
                  : type == "M"    ? Value::map(value_map(depth + 1))
                                   : unknown_type();
@@ -362,21 +398,94 @@ class Parser {
 
 }  // namespace
 
-std::string to_dynamo_json(const Image& image) {
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!is_escaped(text[at])) continue;
+    out += text.substr(done, at - done);
+    append_escaped(out, text[at]);
+    done = at + 1;
+  }
+  out += text.substr(done);
+  out += '"';
+}
+
+void append_number_json(std::string& out, std::int64_t number) {
+  std::array<char, 20> digits;
+  std::to_chars_result end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  append_number_text_json(
+      out, std::string_view(digits.data(), static_cast<std::size_t>(end.ptr - digits.data())));
+}
+
+void append_string_json(std::string& out, std::string_view text) {
+  out += "{\"S\":";
+  append_json_string(out, text);
+  out += '}';
+}
+
+void append_dynamo_json(std::string& out, const Value& value) {
+  auto string = [&out](std::string_view text) { append_json_string(out, text); };
+  auto bytes = [&out](std::string_view one) { append_base64_string(out, one); };
+  switch (value.type()) {
+    case ValueType::kNumber: return append_number_json(out, *value.as_number());
+    case ValueType::kDecimal: return append_number_text_json(out, value.as_decimal()->text);
+    case ValueType::kString: return append_string_json(out, *value.as_string());
+    case ValueType::kBool: return append_bool_json(out, *value.as_bool());
+    case ValueType::kNull: out += "{\"NULL\":true}"; return;
+    case ValueType::kBinary: return append_binary_json(out, value.as_binary()->bytes);
+    case ValueType::kStringSet: return append_array(out, "SS", *value.as_string_set(), string);
+    case ValueType::kNumberSet: return append_array(out, "NS", *value.as_number_set(), string);
+    case ValueType::kBinarySet: return append_array(out, "BS", *value.as_binary_set(), bytes);
+    case ValueType::kList:
+      return append_array(out, "L", *value.as_list(),
+                          [&out](const Value& element) { append_dynamo_json(out, element); });
+    case ValueType::kMap:
+      out += "{\"M\":";
+      append_dynamo_json(out, *value.as_map());
+      out += '}';
+      return;
+  }
+}
+
+void append_dynamo_json(std::string& out, const Value::Map& values) {
+  out += '{';
+  bool first = true;
+  for (const auto& [name, value] : values) {
+    if (!std::exchange(first, false)) out += ',';
+    append_json_string(out, name);
+    out += ':';
+    append_dynamo_json(out, value);
+  }
+  out += '}';
+}
+
+void append_dynamo_json(std::string& out, const Image& image) {
   std::vector<const ImageEntry*> entries;
+  entries.reserve(image.entry_count());
   for (const ImageEntry& entry : image) entries.push_back(&entry);
   // Ids differ between processes, names do not.
   std::sort(entries.begin(), entries.end(), [](const ImageEntry* a, const ImageEntry* b) {
     return name_of(a->id()) < name_of(b->id());
   });
-  std::string out = "{";
+  out += '{';
+  bool first = true;
   for (const ImageEntry* entry : entries) {
-    if (out.size() > 1) out += ',';
-    write_string(out, name_of(entry->id()));
+    if (!std::exchange(first, false)) out += ',';
+    append_json_string(out, name_of(entry->id()));
     out += ':';
-    write_value(out, image.value(*entry));
+    switch (entry->type()) {
+      case ValueType::kNumber: append_number_json(out, entry->number); break;
+      case ValueType::kString: append_string_json(out, image.text(*entry)); break;
+      default: append_dynamo_json(out, image.value(*entry));
+    }
   }
   out += '}';
+}
+
+std::string to_dynamo_json(const Image& image) {
+  std::string out;
+  append_dynamo_json(out, image);
   return out;
 }
 
@@ -386,6 +495,10 @@ std::string to_plain_json(const Value& value) {
   std::string text;
   write_plain(text, value);
   return text;
+}
+
+Result<Value::Map> named_values_from_dynamo_json(std::string_view json) {
+  return Parser(json).named_values();
 }
 
 }  // namespace stint::store

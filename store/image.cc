@@ -72,12 +72,15 @@ std::int64_t attribute_size_bytes(const PendingEntry& entry) {
   switch (entry.type) {
     case ValueType::kNumber: return name_bytes + entry.length;
     case ValueType::kDecimal: return name_bytes + number_text_size_bytes(entry.text());
-    case ValueType::kString: return name_bytes + entry.length;
+    case ValueType::kString:
+    case ValueType::kBinary: return name_bytes + entry.length;
     case ValueType::kBool:
     case ValueType::kNull: return name_bytes + 1;
     case ValueType::kStringSet:
     case ValueType::kList:
-    case ValueType::kMap: {
+    case ValueType::kMap:
+    case ValueType::kNumberSet:
+    case ValueType::kBinarySet: {
       ByteReader reader(entry.text());
       return name_bytes + skim_payload(reader, entry.type);
     }
@@ -207,11 +210,14 @@ Value Image::value(const ImageEntry& entry) const {
     case ValueType::kNumber: return Value::number(entry.number);
     case ValueType::kDecimal: return Value::number_text(text(entry));
     case ValueType::kString: return Value::string(text(entry));
+    case ValueType::kBinary: return Value::binary(text(entry));
     case ValueType::kBool: return Value::boolean(entry.number != 0);
     case ValueType::kNull: return Value::null();
     case ValueType::kStringSet:
     case ValueType::kList:
-    case ValueType::kMap: break;
+    case ValueType::kMap:
+    case ValueType::kNumberSet:
+    case ValueType::kBinarySet: break;
   }
   ByteReader reader(text(entry));
   return read_payload(reader, entry.type());
@@ -301,8 +307,8 @@ ImageBuilder& ImageBuilder::set(AttrId id, const Value& value) {
   changed.number = 0;
   changed.owned.clear();
   changed.is_owned = true;
-  if (const Value::Decimal* decimal = value.as_decimal()) {
-    changed.owned = decimal->text;
+  if (const std::string* text = value.plain_text()) {
+    changed.owned = *text;
   } else {
     append_payload(changed.owned, value);
   }

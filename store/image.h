@@ -90,7 +90,8 @@ class Image {
   std::optional<bool> boolean(AttrId id) const;
   std::optional<Value> value(AttrId id) const;
 
-  /// Text of a `kString` or `kDecimal` entry, the serialised form of lists, maps and sets.
+  /// Text of a `kString` or `kDecimal` entry, bytes of a `kBinary` one, the serialised form of
+  /// lists, maps and sets.
   std::string_view text(const ImageEntry& entry) const {
     return std::string_view(block() + entry.offset, entry.length);
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/component.h"
 #include "store/image.h"
 
 namespace stint::store {
@@ -24,21 +25,22 @@ struct PendingEntry {
   }
 };
 
-PendingEntry pending_number(AttrId id, std::int64_t number);
-PendingEntry pending_bool(AttrId id, bool value);
-PendingEntry pending_text(AttrId id, ValueType type, std::string_view text);
+STINT_COMPONENT PendingEntry pending_number(AttrId id, std::int64_t number);
+STINT_COMPONENT PendingEntry pending_bool(AttrId id, bool value);
+STINT_COMPONENT PendingEntry pending_text(AttrId id, ValueType type, std::string_view text);
 /// Refers to the texts of `image`.
 PendingEntry pending_copy(const Image& image, const ImageEntry& entry);
 
 /// Bytes of the attribute by DynamoDB's rules, name and value.
-std::int64_t attribute_size_bytes(const PendingEntry& entry);
+STINT_COMPONENT std::int64_t attribute_size_bytes(const PendingEntry& entry);
 
 /// The only maker of blocks.
 class ImageAssembler {
  public:
   /// Preconditions: sorted by id, no id twice, PK and SK are strings among them; `size_bytes` is
   /// the sum of the attributes' sizes.
-  static ImagePtr assemble(std::span<const PendingEntry> entries, std::int64_t size_bytes);
+  STINT_COMPONENT static ImagePtr assemble(std::span<const PendingEntry> entries,
+                                           std::int64_t size_bytes);
 
   /// Another owner of an image.
   static ImagePtr share(const Image& image);

@@ -19,7 +19,7 @@ constexpr bool is_index_key(AttrId id) { return index_of(id) >= 2 && index_of(id
 
 /// What the table refuses about one attribute, or null: nothing.
 inline const char* attribute_problem(const PendingEntry& entry) {
-  if (entry.type == ValueType::kStringSet && ByteReader(entry.text()).varint() == 0) {
+  if (is_set(entry.type) && ByteReader(entry.text()).varint() == 0) {
     return "a set is not empty";
   }
   if (!is_index_key(entry.id)) return nullptr;

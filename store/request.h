@@ -28,6 +28,7 @@ enum class Outcome : std::uint8_t {
   kUnknown,          ///< It may or may not have been applied.
   kInvalid,          ///< The store refuses the request itself; nothing was applied.
   kCorrupt,          ///< A stored item could not be decoded; nothing was applied.
+  kDenied,           ///< The store refuses its caller; nothing was applied.
 };
 
 /// Capacity units by DynamoDB's rules, the table and its indexes apart (decision 23).

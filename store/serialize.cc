@@ -30,6 +30,16 @@ Error corrupt(std::string_view what) {
   return Error(ErrorCode::kCorrupt, "stored item: " + std::string(what));
 }
 
+bool is_image_format(char byte) { return byte == kPlainImageFormat || byte == kBinaryImageFormat; }
+
+// `text` as the entry of an image holds it.
+bool needs_binary_format(ValueType type, std::string_view text) {
+  if (type < ValueType::kList) return false;
+  if (type > ValueType::kMap) return true;
+  ByteReader reader(text);
+  return holds_binary_or_numbers(reader, type);
+}
+
 // Reads one attribute; the reader fails for what `serialize` cannot have written.
 ReadEntry read_entry(ByteReader& reader) {
   ReadEntry read{reader.text(), pending_number(AttrId{}, 0)};
@@ -50,11 +60,14 @@ ReadEntry read_entry(ByteReader& reader) {
     case ValueType::kNull: break;
     case ValueType::kString:
     case ValueType::kDecimal:
+    case ValueType::kBinary:
       read.entry = pending_text(AttrId{}, read.entry.type, again.text());
       break;
     case ValueType::kStringSet:
     case ValueType::kList:
     case ValueType::kMap:
+    case ValueType::kNumberSet:
+    case ValueType::kBinarySet:
       read.entry = pending_text(AttrId{}, read.entry.type, again.bytes(again.remaining()));
       break;
   }
@@ -115,6 +128,7 @@ std::uint32_t image_checksum(std::string_view body) {
 }
 
 void serialize_to(std::string& out, const Image& image) {
+  char format = kPlainImageFormat;
   std::size_t start = out.size();
   out.resize(start + most_serialized_bytes(image));
   char* at = out.data() + start + kImageHeaderBytes;
@@ -122,22 +136,26 @@ void serialize_to(std::string& out, const Image& image) {
   for (const ImageEntry& entry : image) {
     at = put_text(at, name_of(entry.id()));
     *at++ = static_cast<char>(entry.type());
+    if (needs_binary_format(entry.type(), image.text_or_empty(entry))) format = kBinaryImageFormat;
     switch (entry.type()) {
       case ValueType::kNumber: at = put_varint(at, fold_sign(entry.number)); break;
       case ValueType::kBool: *at++ = static_cast<char>(entry.number); break;
       case ValueType::kNull: break;
       case ValueType::kString:
-      case ValueType::kDecimal: at = put_text(at, image.text(entry)); break;
+      case ValueType::kDecimal:
+      case ValueType::kBinary: at = put_text(at, image.text(entry)); break;
       case ValueType::kStringSet:
       case ValueType::kList:
-      case ValueType::kMap: at = put_bytes(at, image.text(entry)); break;
+      case ValueType::kMap:
+      case ValueType::kNumberSet:
+      case ValueType::kBinarySet: at = put_bytes(at, image.text(entry)); break;
     }
   }
   auto end = static_cast<std::size_t>(at - out.data());
   assert(end <= out.size());
   out.resize(end);
   std::uint32_t checksum = image_checksum(std::string_view(out).substr(start + kImageHeaderBytes));
-  out[start] = kImageFormat;
+  out[start] = format;
   for (std::size_t i = 0; i < 4; ++i) out[start + 1 + i] = static_cast<char>(checksum >> (8 * i));
 }
 
@@ -148,9 +166,7 @@ std::string serialize(const Image& image) {
 }
 
 std::optional<std::int64_t> serialized_number(std::string_view bytes, std::string_view name) {
-  if (bytes.empty() || bytes.front() != kImageFormat || bytes.size() < kImageHeaderBytes) {
-    return std::nullopt;
-  }
+  if (bytes.size() < kImageHeaderBytes || !is_image_format(bytes.front())) return std::nullopt;
   ByteReader reader(bytes.substr(kImageHeaderBytes));
   for (std::uint64_t left = reader.varint(); left > 0 && !reader.failed(); --left) {
     std::string_view found = reader.text();
@@ -169,7 +185,8 @@ std::optional<std::int64_t> serialized_number(std::string_view bytes, std::strin
 Result<ImagePtr> deserialize(std::string_view bytes) {
   if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) return corrupt("too large");
   ByteReader reader(bytes);
-  if (reader.byte() != static_cast<std::uint8_t>(kImageFormat)) return corrupt("unknown format");
+  auto format = static_cast<char>(reader.byte());
+  if (!is_image_format(format)) return corrupt("unknown format");
   std::uint32_t checksum = 0;
   for (int i = 0; i < 4; ++i) checksum |= static_cast<std::uint32_t>(reader.byte()) << (8 * i);
   if (reader.failed() || checksum != image_checksum(bytes.substr(kImageHeaderBytes))) {
@@ -183,6 +200,10 @@ Result<ImagePtr> deserialize(std::string_view bytes) {
   read.reserve(static_cast<std::size_t>(count));
   for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) read.push_back(read_entry(reader));
   if (reader.failed() || !reader.at_end()) return corrupt("malformed");
+  bool binary = std::any_of(read.begin(), read.end(), [](const ReadEntry& one) {
+    return needs_binary_format(one.entry.type, one.entry.text());
+  });
+  if (binary != (format == kBinaryImageFormat)) return corrupt("of another format than it says");
 
   // Names are interned only now: those of a malformed item would stay in the table for ever.
   std::vector<PendingEntry> entries;

@@ -10,8 +10,10 @@
 
 namespace stint::store {
 
-/// First byte of a serialised image.
-inline constexpr char kImageFormat = 1;
+/// First byte of a serialised image: 2 where one of its values, or a value inside one, is binary, a
+/// set of numbers or of binary values, which programs of format 1 do not know; else 1.
+inline constexpr char kPlainImageFormat = 1;
+inline constexpr char kBinaryImageFormat = 2;
 
 /// Bytes before the checked part: the format and four bytes of checksum, lowest first.
 inline constexpr std::size_t kImageHeaderBytes = 5;

@@ -29,7 +29,23 @@ int decimal_digits(std::uint64_t value) {
   return static_cast<int>(guess) + (value >= kPowersOfTen[guess] ? 1 : 0);
 }
 
+std::int64_t elements_size_bytes(const Value::StringSet& set) {
+  std::int64_t size = 0;
+  for (const std::string& text : set) size += static_cast<std::int64_t>(text.size());
+  return size;
+}
+
 }  // namespace
+
+bool NumberTextLess::operator()(std::string_view a, std::string_view b) const {
+  return compare_numbers(a, b) < 0;
+}
+
+std::optional<Value> Value::parse_number(std::string_view text) {
+  if (std::optional<std::int64_t> integer = canonical_integer(text)) return number(*integer);
+  if (!is_number_text(text)) return std::nullopt;
+  return Value(std::in_place, Decimal{std::string(text)});
+}
 
 Value Value::number_text(std::string_view text) {
   if (std::optional<std::int64_t> integer = canonical_integer(text)) return number(*integer);
@@ -46,8 +62,18 @@ ValueType Value::type() const {
     ValueType operator()(const StringSet&) const { return ValueType::kStringSet; }
     ValueType operator()(const List&) const { return ValueType::kList; }
     ValueType operator()(const Map&) const { return ValueType::kMap; }
+    ValueType operator()(const Binary&) const { return ValueType::kBinary; }
+    ValueType operator()(const NumberSet&) const { return ValueType::kNumberSet; }
+    ValueType operator()(const BinarySet&) const { return ValueType::kBinarySet; }
   };
   return std::visit(Visitor(), data_);
+}
+
+const std::string* Value::plain_text() const {
+  if (const std::string* text = as_string()) return text;
+  if (const Decimal* decimal = as_decimal()) return &decimal->text;
+  if (const Binary* binary = as_binary()) return &binary->bytes;
+  return nullptr;
 }
 
 std::int64_t Value::size_bytes() const {
@@ -57,10 +83,12 @@ std::int64_t Value::size_bytes() const {
     case ValueType::kString: return static_cast<std::int64_t>(as_string()->size());
     case ValueType::kBool:
     case ValueType::kNull: return 1;
-    case ValueType::kStringSet: {
+    case ValueType::kBinary: return static_cast<std::int64_t>(as_binary()->bytes.size());
+    case ValueType::kStringSet: return elements_size_bytes(*as_string_set());
+    case ValueType::kBinarySet: return elements_size_bytes(*as_binary_set());
+    case ValueType::kNumberSet: {
       std::int64_t size = 0;
-      for (const std::string& text : *as_string_set())
-        size += static_cast<std::int64_t>(text.size());
+      for (const std::string& text : *as_number_set()) size += number_text_size_bytes(text);
       return size;
     }
     case ValueType::kList: {

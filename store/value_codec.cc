@@ -10,18 +10,24 @@ namespace {
 
 void append_typed(std::string& out, const Value& value, int depth);
 
+template <typename Set>
+void append_set(std::string& out, const Set& set) {
+  append_varint(out, set.size());
+  for (const std::string& element : set) append_text(out, element);
+}
+
 void append_payload_at(std::string& out, const Value& value, int depth) {
   assert(depth <= kMaxValueDepth);
   switch (value.type()) {
     case ValueType::kNumber: append_signed_varint(out, *value.as_number()); return;
     case ValueType::kDecimal: append_text(out, value.as_decimal()->text); return;
     case ValueType::kString: append_text(out, *value.as_string()); return;
+    case ValueType::kBinary: append_text(out, value.as_binary()->bytes); return;
     case ValueType::kBool: out += *value.as_bool() ? '\1' : '\0'; return;
     case ValueType::kNull: return;
-    case ValueType::kStringSet:
-      append_varint(out, value.as_string_set()->size());
-      for (const std::string& text : *value.as_string_set()) append_text(out, text);
-      return;
+    case ValueType::kStringSet: append_set(out, *value.as_string_set()); return;
+    case ValueType::kNumberSet: append_set(out, *value.as_number_set()); return;
+    case ValueType::kBinarySet: append_set(out, *value.as_binary_set()); return;
     case ValueType::kList:
       append_varint(out, value.as_list()->size());
       for (const Value& element : *value.as_list()) append_typed(out, element, depth + 1);
@@ -53,6 +59,45 @@ std::int64_t skim_typed(ByteReader& reader, int depth) {
 Value read_typed(ByteReader& reader) {
   auto type = static_cast<ValueType>(reader.byte());
   return read_payload(reader, type);
+}
+
+// Elements stand in ascending order, none twice.
+std::int64_t skim_texts(ByteReader& reader) {
+  std::int64_t size = 0;
+  std::string_view previous;
+  std::uint64_t count = reader.varint();
+  for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) {
+    std::string_view text = reader.text();
+    if (i > 0 && text <= previous) reader.fail();
+    previous = text;
+    size += static_cast<std::int64_t>(text.size());
+  }
+  return size;
+}
+
+std::int64_t skim_numbers(ByteReader& reader) {
+  std::int64_t size = 0;
+  std::string_view previous;
+  std::uint64_t count = reader.varint();
+  for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) {
+    std::string_view text = reader.text();
+    if (!is_number_text(text) || (i > 0 && !NumberTextLess()(previous, text))) {
+      reader.fail();
+      break;
+    }
+    previous = text;
+    size += number_text_size_bytes(text);
+  }
+  return size;
+}
+
+template <typename Set>
+Set read_set(ByteReader& reader) {
+  Set set;
+  for (std::uint64_t left = reader.varint(); left > 0; --left) {
+    set.emplace_hint(set.end(), reader.text());
+  }
+  return set;
 }
 
 }  // namespace
@@ -113,7 +158,23 @@ void append_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-bool is_value_type(std::uint8_t byte) { return byte <= static_cast<std::uint8_t>(ValueType::kMap); }
+bool is_value_type(std::uint8_t byte) {
+  return byte <= static_cast<std::uint8_t>(ValueType::kBinarySet);
+}
+
+bool holds_binary_or_numbers(ByteReader& reader, ValueType type) {
+  bool found = type > ValueType::kMap;
+  if (type != ValueType::kList && type != ValueType::kMap) {
+    skim_payload(reader, type);
+    return found;
+  }
+  for (std::uint64_t left = reader.varint(); left > 0; --left) {
+    if (type == ValueType::kMap) reader.text();
+    auto element = static_cast<ValueType>(reader.byte());
+    found = holds_binary_or_numbers(reader, element) || found;
+  }
+  return found;
+}
 
 void append_payload(std::string& out, const Value& value) { append_payload_at(out, value, 0); }
 
@@ -134,23 +195,15 @@ std::int64_t skim_payload(ByteReader& reader, ValueType type, int depth) {
       }
       return number_text_size_bytes(text);
     }
-    case ValueType::kString: return static_cast<std::int64_t>(reader.text().size());
+    case ValueType::kString:
+    case ValueType::kBinary: return static_cast<std::int64_t>(reader.text().size());
     case ValueType::kBool:
       if (reader.byte() > 1) reader.fail();
       return 1;
     case ValueType::kNull: return 1;
-    case ValueType::kStringSet: {
-      std::int64_t size = 0;
-      std::string_view previous;
-      std::uint64_t count = reader.varint();
-      for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) {
-        std::string_view text = reader.text();
-        if (i > 0 && text <= previous) reader.fail();
-        previous = text;
-        size += static_cast<std::int64_t>(text.size());
-      }
-      return size;
-    }
+    case ValueType::kStringSet:
+    case ValueType::kBinarySet: return skim_texts(reader);
+    case ValueType::kNumberSet: return skim_numbers(reader);
     case ValueType::kList: {
       std::int64_t size = kContainerBytes;
       std::uint64_t count = reader.varint();
@@ -184,13 +237,10 @@ Value read_payload(ByteReader& reader, ValueType type) {
     case ValueType::kString: return Value::string(reader.text());
     case ValueType::kBool: return Value::boolean(reader.byte() == 1);
     case ValueType::kNull: return Value::null();
-    case ValueType::kStringSet: {
-      Value::StringSet set;
-      for (std::uint64_t left = reader.varint(); left > 0; --left) {
-        set.emplace_hint(set.end(), reader.text());
-      }
-      return Value::string_set(std::move(set));
-    }
+    case ValueType::kBinary: return Value::binary(reader.text());
+    case ValueType::kStringSet: return Value::string_set(read_set<Value::StringSet>(reader));
+    case ValueType::kNumberSet: return Value::number_set(read_set<Value::NumberSet>(reader));
+    case ValueType::kBinarySet: return Value::binary_set(read_set<Value::StringSet>(reader));
     case ValueType::kList: {
       Value::List list;
       for (std::uint64_t left = reader.varint(); left > 0; --left) {

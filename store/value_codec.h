@@ -52,6 +52,11 @@ STINT_COMPONENT void append_varint(std::string& out, std::uint64_t value);
 STINT_COMPONENT void append_signed_varint(std::string& out, std::int64_t value);
 STINT_COMPONENT void append_text(std::string& out, std::string_view text);
 
+constexpr bool is_set(ValueType type) {
+  return type == ValueType::kStringSet || type == ValueType::kNumberSet ||
+         type == ValueType::kBinarySet;
+}
+
 /// Appends a value without its type. Precondition: nested at most `kMaxValueDepth` deep.
 STINT_COMPONENT void append_payload(std::string& out, const Value& value);
 
@@ -64,6 +69,10 @@ STINT_COMPONENT Value read_payload(ByteReader& reader, ValueType type);
 
 /// Whether `byte` names a type.
 STINT_COMPONENT bool is_value_type(std::uint8_t byte);
+
+/// Reads past one payload and answers whether its type, or that of a value inside, came with
+/// format 2. Precondition: the payload passes `skim_payload`.
+bool holds_binary_or_numbers(ByteReader& reader, ValueType type);
 
 }  // namespace stint::store
 

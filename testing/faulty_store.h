@@ -50,6 +50,7 @@ struct Fault {
   /// Carried out twice, answered once, as when a transport re-sends by itself.
   static Fault delivered_twice() { return {.deliveries = 2}; }
   static Fault throttled() { return {.outcome = store::Outcome::kThrottled}; }
+  static Fault denied() { return {.outcome = store::Outcome::kDenied}; }
   static Fault unavailable() { return {.outcome = store::Outcome::kUnavailable}; }
   static Fault conflict() { return {.outcome = store::Outcome::kConflict}; }
   static Fault keys_unprocessed(std::size_t keys) {

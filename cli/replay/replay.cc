@@ -30,7 +30,8 @@ bool concerns_one_record(ErrorCode code) {
     case ErrorCode::kThrottled:
     case ErrorCode::kVersionMismatch:
     case ErrorCode::kExists:
-    case ErrorCode::kConflict: return false;
+    case ErrorCode::kConflict:
+    case ErrorCode::kAccessDenied: return false;
   }
   return false;
 }

@@ -73,6 +73,11 @@ struct STINT_EXPORT LeaseStateDeleter {
 using LeaseStatePtr = std::unique_ptr<LeaseState, LeaseStateDeleter>;
 }  // namespace internal
 
+class Lease;
+namespace internal {
+LeaseStatePtr take_state(Lease lease);
+}
+
 /// What was taken, and the means to correct it. Movable, used by one thread at a time, and to be
 /// ended before its `Limiter` is destroyed.
 ///
@@ -119,6 +124,8 @@ class STINT_EXPORT Lease {
   bool open() const;
 
  private:
+  friend internal::LeaseStatePtr internal::take_state(Lease lease);
+
   internal::LeaseStatePtr state_;
   int exceptions_at_start_ = 0;
 };

@@ -40,7 +40,7 @@ struct DynamoDbOptions {
   std::string ca_file;
   std::chrono::milliseconds connect_timeout{3'000};
   /// Longest time for one attempt at a request; the deadline of the call counts too.
-  std::chrono::milliseconds attempt_timeout{5'000};
+  std::chrono::milliseconds attempt_timeout{2'000};
   /// Connections in use and kept open at most.
   std::size_t max_connections = 64;
 };

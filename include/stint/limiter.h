@@ -23,6 +23,10 @@
 
 namespace stint {
 
+namespace limiter {
+class Core;
+}
+
 struct LimiterOptions {
   /// Separates tenants that share a store.
   std::string name_space = "default";
@@ -62,8 +66,9 @@ struct LimiterOptions {
 /// Costs name store requests without faults, with the namespace known and configuration cached.
 /// Every call may answer `kUnavailable`, `kThrottled`, and `kInvalidArgument` for malformed names
 /// or options, which is found before anything is written; calls that read items `kCorrupt`, calls
-/// that write `kOutcomeUnknown`. Further errors stand with the call. When a call of several writes
-/// fails, what it had written stays; only `acquire` takes it back.
+/// that write `kOutcomeUnknown`, and all of a store that asks who calls `kAccessDenied`. Further
+/// errors stand with the call. When a call of several writes fails, what it had written stays; only
+/// `acquire` takes it back.
 ///
 /// Where changes leave audit events, `create_entity`, `delete_entity`, `set_limits` and
 /// `delete_limits` take one request more (another where the system's configuration is not cached).
@@ -188,8 +193,10 @@ class STINT_EXPORT Limiter {
   void forget_caches();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  friend class AsyncLimiter;
+  explicit Limiter(std::shared_ptr<limiter::Core> core);
+
+  std::shared_ptr<limiter::Core> core_;
 };
 
 }  // namespace stint

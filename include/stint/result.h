@@ -31,6 +31,8 @@ enum class ErrorCode {
   kExists,           ///< The thing to be created exists already.
   kConflict,         ///< Other writers won every attempt; try again in 100 ms.
   kCorrupt,          ///< A stored item cannot be understood; other items are not affected.
+  kAccessDenied,     ///< The store refuses its caller's credentials or rights; nothing was applied.
+  kCancelled,        ///< The caller gave the call up; nothing of it stays taken.
 };
 
 /// Stable lower-case name of a code ("unavailable", "outcome_unknown", ...), as shown in JSON.

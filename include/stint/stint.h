@@ -3,6 +3,7 @@
 #define STINT_STINT_H_
 
 #include "stint/amount.h"
+#include "stint/async.h"
 #include "stint/audit.h"
 #include "stint/config.h"
 #include "stint/counters.h"

@@ -23,7 +23,7 @@ struct ClientOptions {
   std::string endpoint;
   HttpOptions http;
   /// Longest time for one attempt; the deadline of the call counts too.
-  std::chrono::milliseconds attempt_timeout{5'000};
+  std::chrono::milliseconds attempt_timeout{2'000};
 };
 
 /// How a call ended when the service did not carry it out.

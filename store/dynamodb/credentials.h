@@ -31,13 +31,17 @@ class CredentialProvider {
   virtual ~CredentialProvider() = default;
 
   using Done = std::function<void(Result<CredentialsPtr>)>;
-  /// Calls `done` once: before returning while credentials are at hand that have not expired (they
-  /// are fetched anew in the background before they do), later on another thread otherwise.
+  /// Calls `done` once: before returning where nothing has to be fetched, as while credentials are
+  /// at hand that have not expired (they are fetched anew in the background before they do), later
+  /// on the provider's own thread otherwise. `done` must not throw; on that thread it should not
+  /// block, and may let go of the last owner of the provider. After a fetch that failed there is a
+  /// pause of 1 to 30 s in which its error is the answer.
   /// Errors: `kUnavailable`, saying what was tried and why it failed, without any secret.
   virtual void get(Done done) = 0;
 
   /// The service refused these as expired or unknown: unless they have been replaced already, the
-  /// next `get` fetches anew.
+  /// next `get` fetches anew. When that brings the same keys once more, further calls change
+  /// nothing for 1 to 30 s, so that the source is not asked at every request.
   virtual void refused(const CredentialsPtr& credentials) = 0;
 };
 
@@ -74,7 +78,13 @@ struct CredentialOptions {
 
 /// The standard order: fixed, environment, web identity, profile files (static keys,
 /// `credential_process`, assumed role, web identity of a profile), container endpoint, instance
-/// metadata. A named profile is looked up before the environment, as the service's own tools do.
+/// metadata. When a profile is named in `options`, environment and web identity are not asked, as
+/// in the service's own tools. The first source that is set up decides: if it is broken, no other
+/// is asked, since that would be another identity.
+///
+/// Fetches block (files, programs, requests) and run on a thread of the provider's own, which is
+/// started by the first one. The destructor interrupts a fetch, answers those who wait for it, and
+/// joins the thread.
 std::shared_ptr<CredentialProvider> standard_credentials(std::shared_ptr<HttpClient> http,
                                                          CredentialOptions options,
                                                          Surroundings surroundings);

@@ -69,6 +69,9 @@ class HttpClient {
   /// Calls `task` on the client's thread, not before `at`; at once when the client ends.
   virtual void call_at(Steady::time_point at, std::function<void()> task) = 0;
 
+  /// Whether the calling thread is the client's.
+  virtual bool on_own_thread() const = 0;
+
   /// Waits for the reply. Not to be called on the client's thread.
   HttpReply exchange(HttpRequest request);
 };
@@ -80,7 +83,7 @@ struct HttpOptions {
   /// A connection that was idle for so long is not used again.
   std::chrono::seconds max_idle{50};
   /// A file of certificate authorities in place of the system's.
-  std::string ca_file;
+  std::string ca_file{};
 };
 
 /// A client on libcurl. Proxies come from the usual variables of the environment. Errors:

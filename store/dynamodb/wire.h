@@ -24,12 +24,20 @@ struct WireRequest {
   bool writes = false;
 };
 
+/// Whether a query or scan may go on at `start`, which is then the position of an earlier reply. To
+/// be asked before `write_request`, since positions come from callers.
+bool is_position(std::string_view start);
+
 /// The body of a call's request. Names stand behind placeholders by position; consumed capacity is
 /// asked for of table and indexes, the old item where a condition may fail, the new one of updates.
 /// `unprocessed`: of a batch read, only the keys at these places (all when empty).
 ///
 /// A query of GSI3 or GSI4, and of GSI1 or GSI2 where the layout keeps keys only, answers keys: the
 /// engine fetches whole items where the store's rules promise them.
+///
+/// Preconditions: valid (`store::validate`); a start is a position, and the service refuses
+/// everything else. Where there is no item, the service does not make one for an update that only
+/// removes, nor for one without actions in a transaction; engines of this process do.
 WireRequest write_request(const RequestRef& request, std::string_view table,
                           const std::vector<std::size_t>& unprocessed = {});
 
@@ -78,7 +86,9 @@ ServiceError read_error(int status, std::string_view body);
 
 /// Reads the body of a reply with status 200 into `reply`, which is of the type that belongs to the
 /// request. For a batch read, `asked` are the places that were asked for (all when empty): images
-/// are filled in at theirs, and `unprocessed` afterwards are the places to ask for again.
+/// are filled in at theirs, and `unprocessed` afterwards are the places to ask for again. Consumed
+/// capacity is added to the cost that `reply` has already: that of the table and what is read of
+/// indexes, and what is written to indexes.
 /// Errors: `kCorrupt`, saying what is wrong: not JSON, too deep, a member of another type, a number
 /// that is none. Unknown members are ignored. Nothing in `reply` counts after an error.
 Status read_reply(const RequestRef& request, std::string_view body, Reply& reply,

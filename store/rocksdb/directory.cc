@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -16,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The format that this program writes, and the oldest that it reads; docs/design/format.md has the
-// rule. A directory is raised to the newest before the first record is written that an older
-// program would misread.
-constexpr int kDirectoryFormat = 1;
+// The newest format that this program knows, and the oldest; docs/design/format.md has the rule. A
+// new directory begins with the oldest and is raised before the first record is written that an
+// older program would refuse.
+constexpr int kDirectoryFormat = 2;
 constexpr int kOldestFormat = 1;
 constexpr std::string_view kMarkStart = "stint store, format ";
 
@@ -33,7 +34,8 @@ Error foreign(const std::string& directory) {
                                         "directory that is empty or does not exist");
 }
 
-Status check_mark(const std::string& directory, const fs::path& mark) {
+// The format of a marked directory, if this program knows it.
+Result<int> read_mark(const std::string& directory, const fs::path& mark) {
   std::ifstream file(mark, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
   if (file.bad() || !file) {
@@ -54,16 +56,16 @@ Status check_mark(const std::string& directory, const fs::path& mark) {
                  directory + " has format " + std::to_string(format) +
                      ", which this program no longer reads: open it once with an older one");
   }
-  return Status();
+  return format;
 }
 
 // Written under another name first: a mark is there whole or not at all.
-Status write_mark(const std::string& directory, const fs::path& mark) {
+Status write_mark(const std::string& directory, const fs::path& mark, int format) {
   fs::path draft = mark;
   draft += ".new";
   {
     std::ofstream file(draft, std::ios::binary | std::ios::trunc);
-    file << kMarkStart << kDirectoryFormat << '\n';
+    file << kMarkStart << format << '\n';
     file.flush();
     if (!file) return Error(ErrorCode::kUnavailable, draft.string() + " cannot be written");
   }
@@ -159,14 +161,22 @@ Status prepare_directory(const std::string& directory, bool create_if_missing) {
   bool marked = fs::exists(mark, code);
   if (code) return unavailable(mark, code);
   if (marked) {
-    Status understood = check_mark(directory, mark);
-    return understood ? check_not_gutted(directory) : understood;
+    Result<int> format = read_mark(directory, mark);
+    return format ? check_not_gutted(directory) : Status(format.error());
   }
   bool occupied = holds_files(path, code);
   if (code) return unavailable(path, code);
   if (occupied) return foreign(directory);
   if (!create_if_missing) return Error(ErrorCode::kNotFound, directory + " holds no store");
-  return write_mark(directory, mark);
+  return write_mark(directory, mark, kOldestFormat);
+}
+
+Status raise_directory(const std::string& directory, int format) {
+  assert(format <= kDirectoryFormat);
+  fs::path mark = fs::path(directory) / kMarkFile;
+  Result<int> present = read_mark(directory, mark);
+  if (!present) return present.error();
+  return *present >= format ? Status() : write_mark(directory, mark, format);
 }
 
 }  // namespace stint::store

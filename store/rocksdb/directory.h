@@ -17,6 +17,14 @@ namespace stint::store {
 /// one would already change it.
 Status prepare_directory(const std::string& directory, bool create_if_missing);
 
+/// The format of a directory with images of `kBinaryImageFormat`.
+inline constexpr int kBinaryDirectoryFormat = 2;
+
+/// Raises the mark of a store to `format`, if it is lower, before records are written that programs
+/// of its present format do not know: those then refuse the whole store. Durable when it returns.
+/// Errors: `kUnavailable`, and those of `prepare_directory` for a mark that was changed meanwhile.
+Status raise_directory(const std::string& directory, int format);
+
 /// Size of all files in the directory. Those that go meanwhile do not count.
 /// Errors: `kUnavailable`.
 Result<std::uint64_t> directory_bytes(const std::string& directory);

@@ -31,6 +31,7 @@
 #include "store/rocksdb/directory.h"
 #include "store/rocksdb/expired_items.h"
 #include "store/rocksdb/records.h"
+#include "store/serialize.h"
 #include "store/value_codec.h"
 
 namespace stint::store {
@@ -110,7 +111,8 @@ Result<std::uint64_t> find_last_change(rocksdb::DB& db) {
   return change_position(at->key());
 }
 
-// Locks are taken in this order: reopening, open, stripes by number, token memory or change log.
+// Locks are taken in this order: reopening, open, stripes by number, token memory, change log
+// or raising.
 class RocksDbEngine final : public Engine {
  public:
   RocksDbEngine(Database database, const std::string& directory, const RocksDbOptions& options,
@@ -296,6 +298,7 @@ class RocksDbEngine final : public Engine {
       if (plan.after) {
         scratch_.value.clear();
         serialize_to(scratch_.value, *plan.after);
+        binary_ = binary_ || scratch_.value.front() == kBinaryImageFormat;
         batch_.Put(scratch_.record_key, scratch_.value);
       } else {
         batch_.Delete(scratch_.record_key);
@@ -310,6 +313,10 @@ class RocksDbEngine final : public Engine {
     /// power might still take back. The image cache learns of a write when it is durable.
     Committed commit() {
       if (staged_.empty()) return Committed();
+      if (binary_) {
+        Status raised = engine_.raise_format();
+        if (!raised) return Committed{rocksdb::Status::IOError(raised.error().reason()), false};
+      }
       Committed done = write();
       if (!done.ok()) engine_.failed_.store(true, std::memory_order_release);
       for (const Staged& staged : staged_) {
@@ -376,7 +383,19 @@ class RocksDbEngine final : public Engine {
     rocksdb::WriteBatch& batch_;
     std::vector<Stripe*>& locked_;
     std::vector<Staged>& staged_;
+    bool binary_ = false;  // an image of that format was staged
   };
+
+  // Makes the directory's mark say that there are images of `kBinaryImageFormat`.
+  Status raise_format() {
+    if (raised_.load(std::memory_order_acquire)) return Status();
+    std::lock_guard lock(raising_);
+    if (Status raised = raise_directory(directory_, kBinaryDirectoryFormat); !raised) {
+      return raised;
+    }
+    raised_.store(true, std::memory_order_release);
+    return Status();
+  }
 
   static std::size_t stripe_number(std::uint64_t key_hash) { return key_hash >> 54; }
   static std::size_t stripe_number(const Key& key) { return stripe_number(key.hash()); }
@@ -833,6 +852,8 @@ class RocksDbEngine final : public Engine {
   std::mutex changes_mutex_;
   std::uint64_t last_change_;
   std::atomic<bool> failed_{false};
+  std::mutex raising_;
+  std::atomic<bool> raised_{false};
   std::string reopening_trouble_;
   std::thread sweeper_;
 };

@@ -345,7 +345,7 @@ TEST(RocksDbEngine, DirectoryFormats) {
   std::string original(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(original, "stint store, format 1\n");
 
-  write_file(mark, "stint store, format 2\n");
+  write_file(mark, "stint store, format 3\n");
   Result<std::shared_ptr<Engine>> newer = open(directory.path());
   ASSERT_FALSE(newer.ok());
   EXPECT_EQ(newer.error().code(), ErrorCode::kVersionMismatch);
@@ -357,6 +357,52 @@ TEST(RocksDbEngine, DirectoryFormats) {
   }
   write_file(mark, original);
   EXPECT_EQ(json(open_table(directory.path()).image(kKey)), json(item(kKey, 1)));
+}
+
+// A program of format 1 would take such items for damage, so it must refuse the directory.
+TEST(RocksDbEngine, BinaryValuesRaiseTheFormatBeforeTheyAreWritten) {
+  TempDirectory directory;
+  std::string path = directory.path() + "/store";
+  auto mark = [&] {
+    std::ifstream file(path + "/STINT");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::vector<Value> values = {Value::binary(std::string("\0\xff", 2)),
+                                     Value::number_set({"1", "0.5"}), Value::binary_set({"", "b"}),
+                                     Value::list({Value::map({{"k", Value::binary("x")}})})};
+  for (const Value& value : values) {
+    fs::remove_all(path);
+    ImagePtr binary = ImageBuilder(Key("b", "b")).set(a("v"), value).build();
+    {
+      Table table = open_table(path);
+      EXPECT_EQ(table.put(item(kKey, 1)).outcome, Outcome::kOk);
+      EXPECT_EQ(mark(), "stint store, format 1\n");
+      EXPECT_EQ(table.put(binary).outcome, Outcome::kOk);
+      EXPECT_EQ(mark(), "stint store, format 2\n");
+      EXPECT_EQ(table.put(item(kKey, 2)).outcome, Outcome::kOk);
+    }
+    Table table = open_table(path);
+    EXPECT_EQ(json(table.image(Key("b", "b"))), json(binary));
+    EXPECT_EQ(json(table.image(kKey)), json(item(kKey, 2)));
+    EXPECT_EQ(mark(), "stint store, format 2\n");
+    EXPECT_TRUE(table.engine().backup(path + "-copy").ok());
+    EXPECT_EQ(json(open_table(path + "-copy").image(Key("b", "b"))), json(binary));
+    fs::remove_all(path + "-copy");
+  }
+}
+
+TEST(RocksDbEngine, AFormatThatCannotBeRaisedRefusesTheWrite) {
+  TempDirectory directory;
+  Table table = open_table(directory.path());
+  ImagePtr binary = ImageBuilder(kKey).set(a("v"), Value::binary("x")).build();
+  std::string mark = directory.path() + "/STINT";
+  fs::rename(mark, mark + "-aside");
+  WriteReply refused = table.put(binary);
+  EXPECT_EQ(refused.outcome, Outcome::kUnavailable) << refused.message;
+  EXPECT_FALSE(table.image(kKey));
+  fs::rename(mark + "-aside", mark);
+  EXPECT_EQ(table.put(binary).outcome, Outcome::kOk);
+  EXPECT_TRUE(table.image(kKey));
 }
 
 TEST(RocksDbEngine, InterruptedCreationIsResumed) {

@@ -232,6 +232,15 @@ TEST_F(FailingStore, P98_OnlyTheStoresTroubleOpensTheGate) {
             ErrorCode::kInvalidArgument);
 }
 
+// To let requests pass there would switch all limits off until somebody looks.
+TEST_F(FailingStore, ARefusedCallerDoesNotOpenTheGate) {
+  limiter.set_limits(kUser, kApi, {Limit::session("s", 10, 1h)}).value();
+  ASSERT_TRUE(acquire({{"s", 1}}).value());
+  faulty->plan(Fault::denied().onwards());
+  EXPECT_EQ(acquire({{"s", 1}}, OnUnavailable::kAllow).error().code(), ErrorCode::kAccessDenied);
+  EXPECT_EQ(limiter.get_entity("nobody").error().code(), ErrorCode::kAccessDenied);
+}
+
 /// An engine in which calls can be made to hang.
 class HangingStore final : public store::Engine {
  public:

@@ -333,6 +333,7 @@ TEST_P(FaultSweep, ErrorsSayWhatHappened) {
   for (const Expected& expected : std::vector<Expected>{
            {Fault::throttled(), ErrorCode::kThrottled, ErrorCode::kThrottled},
            {Fault::unavailable(), ErrorCode::kUnavailable, ErrorCode::kUnavailable},
+           {Fault::denied(), ErrorCode::kAccessDenied, ErrorCode::kAccessDenied},
            {Fault::conflict(), std::nullopt, ErrorCode::kConflict},
            {Fault::request_lost(), std::nullopt, ErrorCode::kOutcomeUnknown},
            {Fault::reply_lost(), std::nullopt, ErrorCode::kOutcomeUnknown}}) {

@@ -100,6 +100,8 @@ class LimiterTest : public ::testing::TestWithParam<std::string> {
   Limiter another_limiter() { return another_limiter(options()); }
   /// With a seed of its own at every call: limiters tell their writes apart by it.
   LimiterOptions options();
+  /// The store, for limiters of other kinds.
+  const Store& store() const { return *store_; }
   /// Closes the limiter and, where the engine keeps its data, the store, and opens both again.
   void restart();
   /// Replaces the limiter, on the same store.

@@ -145,8 +145,9 @@ inline void PrintTo(const ImagePtr& image, std::ostream* out) {
   *out << (image ? to_dynamo_json(*image) : "no item");
 }
 inline void PrintTo(Outcome outcome, std::ostream* out) {
-  constexpr const char* kNames[] = {"kOk",          "kConditionFailed", "kConflict", "kThrottled",
-                                    "kUnavailable", "kUnknown",         "kInvalid",  "kCorrupt"};
+  constexpr const char* kNames[] = {"kOk",        "kConditionFailed", "kConflict",
+                                    "kThrottled", "kUnavailable",     "kUnknown",
+                                    "kInvalid",   "kCorrupt",         "kDenied"};
   *out << kNames[static_cast<int>(outcome)];
 }
 inline void PrintTo(const Cost& cost, std::ostream* out) {

@@ -14,10 +14,11 @@ TEST(Error, CodesHaveDistinctNames) {
   for (ErrorCode code :
        {ErrorCode::kUnavailable, ErrorCode::kOutcomeUnknown, ErrorCode::kThrottled,
         ErrorCode::kVersionMismatch, ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
-        ErrorCode::kExists, ErrorCode::kConflict, ErrorCode::kCorrupt}) {
+        ErrorCode::kExists, ErrorCode::kConflict, ErrorCode::kCorrupt, ErrorCode::kAccessDenied}) {
     EXPECT_TRUE(names.insert(to_string(code)).second) << to_string(code);
   }
   EXPECT_EQ(to_string(ErrorCode::kOutcomeUnknown), "outcome_unknown");
+  EXPECT_EQ(to_string(ErrorCode::kAccessDenied), "access_denied");
   EXPECT_EQ(names.count("unknown"), 0u);
 }
 

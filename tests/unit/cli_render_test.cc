@@ -231,6 +231,7 @@ TEST(CliExitCodes, AreThoseOfTheDocuments) {
   EXPECT_EQ(exit_code(ErrorCode::kOutcomeUnknown), 3);
   EXPECT_EQ(exit_code(ErrorCode::kThrottled), 3);
   EXPECT_EQ(exit_code(ErrorCode::kVersionMismatch), 3);
+  EXPECT_EQ(exit_code(ErrorCode::kAccessDenied), 3);
   EXPECT_EQ(exit_code(ErrorCode::kNotFound), 4);
   EXPECT_EQ(exit_code(ErrorCode::kExists), 5);
   EXPECT_EQ(exit_code(ErrorCode::kConflict), 5);

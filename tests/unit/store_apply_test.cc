@@ -34,6 +34,8 @@ ImagePtr sample() {
       .set(a("huge"), Value::number_text("100000000000000000000"))
       .set(a("set"), Value::string_set({"x", "y"}))
       .set(a("list"), Value::list({Value::number(1)}))
+      .set(a("bin"), Value::binary("mmm"))
+      .set(a("nums"), Value::number_set({"1", "2.50"}))
       .build();
 }
 
@@ -56,6 +58,8 @@ TEST(Holds, EveryTestOnEveryType) {
   Operand word = Operand::literal(Value::string("mmm"));
   Operand set = Operand::literal(Value::string_set({"y", "x"}));
   Operand list = Operand::literal(Value::list({Value::number(1)}));
+  Operand bytes = Operand::literal(Value::binary("mmm"));
+  Operand nums = Operand::literal(Value::number_set({"2.5", "1.0"}));
   const std::vector<TermCase> cases = {
       {"item exists", {Op::kItemExists}, true, false},
       {"item absent", {Op::kItemAbsent}, false, true},
@@ -112,6 +116,13 @@ TEST(Holds, EveryTestOnEveryType) {
       {"set = text", {Op::kEqual, a("set"), text(0)}, false, false},
       {"list = list", {Op::kEqual, a("list"), list}, true, false},
       {"list <> set", {Op::kNotEqual, a("list"), set}, true, false},
+      {"bin = mmm", {Op::kEqual, a("bin"), bytes}, true, false},
+      {"bin <= mmm", {Op::kLessOrEqual, a("bin"), bytes}, true, false},
+      {"bin < mmm", {Op::kLess, a("bin"), bytes}, false, false},
+      {"bin = text", {Op::kEqual, a("bin"), text(0)}, false, false},
+      {"s = bin", {Op::kEqual, a("s"), bytes}, false, false},
+      {"nums = nums", {Op::kEqual, a("nums"), nums}, true, false},
+      {"nums = set", {Op::kEqual, a("nums"), set}, false, false},
       {"key = text", {Op::kGreater, kPk, text(0)}, true, false},
   };
   ImagePtr item = sample();
@@ -197,7 +208,8 @@ TEST(Apply, Set) {
   for (const Value& literal :
        {Value::null(), Value::boolean(true), Value::number_text("0.5"), Value::number(3),
         Value::string("lit"), Value::string_set({"a"}), Value::list({Value::null()}),
-        Value::map({{"k", Value::number(1)}})}) {
+        Value::map({{"k", Value::number(1)}}), Value::binary("x"), Value::number_set({"1", "0.5"}),
+        Value::binary_set({"x"})}) {
     EXPECT_EQ(applied({{Change::kSet, a("n"), Operand::literal(literal)}}, bare),
               json(with("n", literal)));
   }

@@ -33,7 +33,7 @@ std::string decimal_text() {
 }
 
 Value any_value(int depth) {
-  int kind = *rc::gen::inRange(0, depth > 0 ? 8 : 6);
+  int kind = *rc::gen::inRange(0, depth > 0 ? 11 : 9);
   switch (kind) {
     case 0: return Value::number(*rc::gen::arbitrary<std::int64_t>());
     case 1: return Value::string(any_text());
@@ -41,10 +41,15 @@ Value any_value(int depth) {
     case 3: return Value::null();
     case 4: return Value::number_text(decimal_text());
     case 5: return Value::string_set({any_text(), "x" + any_text()});
+    case 6: return Value::binary(any_text());
+    case 7:
+      return Value::number_set(
+          {decimal_text(), std::to_string(*rc::gen::arbitrary<std::int64_t>())});
+    case 8: return Value::binary_set({any_text(), "x" + any_text()});
     default: break;
   }
   int size = *rc::gen::inRange(0, 4);
-  if (kind == 6) {
+  if (kind == 9) {
     Value::List list;
     for (int i = 0; i < size; ++i) list.push_back(any_value(depth - 1));
     return Value::list(std::move(list));
@@ -251,12 +256,32 @@ TEST(ImageOnDisk, FormatOneStaysReadable) {
             R"("on":{"BOOL":true}})");
 }
 
+TEST(ImageOnDisk, FormatTwoIsForBinaryValuesAndSetsOfNumbers) {
+  Value binary = Value::binary("x");
+  EXPECT_EQ(serialize(*start().set(intern("v"), nested(3)).build())[0], 1);
+  for (const Value& value :
+       {binary, Value::number_set({"1"}), Value::binary_set({"x"}), Value::list({binary}),
+        Value::map({{"a", Value::null()}, {"b", Value::list({Value::number(1), binary})}})}) {
+    ImagePtr image = start().set(intern("v"), value).set(intern("w"), nested(2)).build();
+    std::string bytes = serialize(*image);
+    EXPECT_EQ(bytes[0], 2);
+    EXPECT_EQ(**deserialize(bytes), *image);
+    EXPECT_FALSE(serialized_number(bytes, "v"));
+    bytes[0] = 1;
+    EXPECT_FALSE(deserialize(bytes).ok()) << "an older program would have refused it, too";
+  }
+  ImagePtr image = start().set(intern("a"), binary).set(intern("n"), std::int64_t{7}).build();
+  EXPECT_EQ(serialized_number(serialize(*image), "n"), 7);
+}
+
 TEST(ImageOnDisk, RefusesAnotherFormat) {
-  std::string bytes = serialize(*start().build());
-  bytes[0] = 2;
-  Result<ImagePtr> read = deserialize(bytes);
-  ASSERT_FALSE(read.ok());
-  EXPECT_EQ(read.error().code(), ErrorCode::kCorrupt);
+  for (char format : {'\0', '\2', '\3'}) {
+    std::string bytes = serialize(*start().build());
+    bytes[0] = format;
+    Result<ImagePtr> read = deserialize(bytes);
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().code(), ErrorCode::kCorrupt);
+  }
 }
 
 // ---- DynamoDB JSON ----
@@ -271,11 +296,15 @@ TEST(DynamoJson, Spelling) {
                        .set(intern("ss"), Value::string_set({"b", "a"}))
                        .set(intern("l"), Value::list({Value::string("x"), Value::number(1)}))
                        .set(intern("m"), Value::map({{"k", Value::boolean(false)}}))
+                       .set(intern("b"), Value::binary(std::string("\0\xff!", 3)))
+                       .set(intern("bs"), Value::binary_set({"b", ""}))
+                       .set(intern("ns"), Value::number_set({"10", "9", "-0.50"}))
                        .build();
   EXPECT_EQ(to_dynamo_json(*image),
-            R"({"PK":{"S":"partition"},"SK":{"S":"sort"},"half":{"N":"0.5"},)"
+            R"({"PK":{"S":"partition"},"SK":{"S":"sort"},"b":{"B":"AP8h"},)"
+            R"("bs":{"BS":["","Yg=="]},"half":{"N":"0.5"},)"
             R"("l":{"L":[{"S":"x"},{"N":"1"}]},"m":{"M":{"k":{"BOOL":false}}},"n":{"N":"-5"},)"
-            R"("nil":{"NULL":true},"s":{"S":"a\"b\\c\n\u0001)"
+            R"("nil":{"NULL":true},"ns":{"NS":["-0.50","9","10"]},"s":{"S":"a\"b\\c\n\u0001)"
             "\xc3\xa9"
             R"("},"ss":{"SS":["a","b"]},"yes":{"BOOL":true}})");
 }
@@ -310,7 +339,14 @@ TEST(DynamoJson, RefusesWhatIsNoItem) {
         "{" + key + R"(,"a":{"N":"x"}})",
         "{" + key + R"(,"a":{"N":1}})",
         "{" + key + R"(,"a":{"N":"1e400"}})",
-        "{" + key + R"(,"a":{"B":"eA=="}})",
+        "{" + key + R"(,"a":{"B":"eA="}})",
+        "{" + key + R"(,"a":{"B":7}})",
+        "{" + key + R"(,"a":{"X":"eA=="}})",
+        "{" + key + R"(,"a":{"NS":["x"]}})",
+        "{" + key + R"(,"a":{"NS":["1","1.0"]}})",
+        "{" + key + R"(,"a":{"NS":[]}})",
+        "{" + key + R"(,"a":{"BS":["eA==","eA=="]}})",
+        "{" + key + R"(,"a":{"BS":["x"]}})",
         "{" + key + R"(,"a":{"S":"b"},"a":{"S":"b"}})",
         "{" + key + R"(,"":{"S":"b"}})",
         "{" + key + R"(,"a":{"S":"b","N":"1"}})",

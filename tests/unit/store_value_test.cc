@@ -76,9 +76,24 @@ TEST(Value, SizesOfOtherTypes) {
   EXPECT_EQ(Value::number_text("0.5").size_bytes(), 2);
   EXPECT_EQ(Value::number_text("-12.345").size_bytes(), 5);
   EXPECT_EQ(Value::string_set({"ab", "c"}).size_bytes(), 3);
+  EXPECT_EQ(Value::binary(std::string("a\0\xff", 3)).size_bytes(), 3);
+  EXPECT_EQ(Value::number_set({"1", "-12.345"}).size_bytes(), 2 + 5);
+  EXPECT_EQ(Value::binary_set({"ab", "", "c"}).size_bytes(), 3);
   EXPECT_EQ(Value::list({}).size_bytes(), 3);
   EXPECT_EQ(Value::list({Value::string("ab"), Value::null()}).size_bytes(), 3 + 1 + 2 + 1 + 1);
   EXPECT_EQ(Value::map({{"key", Value::number(42)}}).size_bytes(), 3 + 1 + 3 + 2);
+}
+
+TEST(Value, NumbersOfASetAreToldApartByValue) {
+  EXPECT_EQ(Value::number_set({"1", "1.0", "1e0", "2"}).as_number_set()->size(), 2u);
+  EXPECT_EQ(*Value::number_set({"10", "9"}).as_number_set()->begin(), "9");
+}
+
+TEST(Value, NumbersFromOutsideAreChecked) {
+  EXPECT_EQ(Value::parse_number("-12"), Value::number(-12));
+  EXPECT_EQ(Value::parse_number("1e3"), Value::number_text("1e3"));
+  EXPECT_EQ(Value::parse_number("1e126"), std::nullopt);
+  EXPECT_EQ(Value::parse_number(""), std::nullopt);
 }
 
 TEST(NumberText, Accepts) {

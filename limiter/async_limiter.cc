@@ -1,0 +1,519 @@
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "limiter/async_driver.h"
+#include "limiter/core.h"
+#include "ops/inspect.h"
+#include "ops/lease.h"
+#include "ops/namespaces.h"
+#include "stint/async.h"
+
+namespace stint {
+
+/// What a `PendingCall` refers to.
+class internal::PendingState {
+ public:
+  virtual ~PendingState() = default;
+  virtual void cancel() noexcept = 0;
+};
+
+void PendingCall::cancel() const {
+  if (std::shared_ptr<internal::PendingState> state = state_.lock()) state->cancel();
+}
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+Error cancelled() { return Error(ErrorCode::kCancelled, "the call was given up by its caller"); }
+
+/// Counts the calls in flight.
+class InFlight {
+ public:
+  void enter() {
+    std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  void leave() {
+    std::lock_guard lock(mutex_);
+    // Under the lock: whoever waits destroys this.
+    if (--count_ == 0) none_.notify_all();
+  }
+  void wait_for_none() {
+    std::unique_lock lock(mutex_);
+    none_.wait(lock, [this] { return count_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_;
+  std::size_t count_ = 0;
+};
+
+/// Threads for calls that block, started with the first of them.
+class Workers {
+ public:
+  explicit Workers(int count) : count_(count) {}
+  ~Workers() {
+    {
+      std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void run(std::function<void()> task) {
+    {
+      std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+      if (threads_.empty()) {
+        for (int i = 0; i < count_; ++i) threads_.emplace_back([this] { work(); });
+      }
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;
+      lock.lock();
+    }
+  }
+
+  int count_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  std::vector<std::thread> threads_;
+  bool ending_ = false;
+};
+
+/// One call on an engine that answers later. Keeps itself alive while it is in flight.
+template <typename T>
+class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
+ public:
+  AsyncCall(limiter::Core& core, InFlight& in_flight, std::optional<Millis> timeout)
+      : core_(core),
+        in_flight_(in_flight),
+        random_(core.random_of_call()),
+        start_(Steady::now()),
+        deadline_(start_ + timeout.value_or(core.options().timeout)) {
+    in_flight_.enter();
+  }
+  ~AsyncCall() override { in_flight_.leave(); }
+
+  static PendingCall begin(std::shared_ptr<AsyncCall> call) {
+    PendingCall pending{std::weak_ptr<internal::PendingState>(call)};
+    AsyncCall& begun = *call;
+    begun.self_ = std::move(call);
+    begun.go_on();
+    return pending;
+  }
+
+  void cancel() noexcept override { give_up(); }
+
+ protected:
+  limiter::Core& core() { return core_; }
+  Steady::time_point begun_at() const { return start_; }
+  using limiter::AsyncDriver::given_up;
+
+  virtual ops::Op<T> make(ops::Context& cx) = 0;
+  /// The last to be called.
+  virtual void ended(T result) = 0;
+  /// Whether what the operation does is itself a giving back.
+  virtual bool gives_back() const { return false; }
+
+ private:
+  /// Begins what is to be done next: looking the namespace up, or the operation itself.
+  void go_on() noexcept {
+    if (Status valid = core_.options_status(); !valid) return end(valid.error());
+    generation_ = core_.cache_generation();
+    ns_ = core_.known_name_space(start_);
+    try {
+      if (ns_ == nullptr) {
+        resolving_.emplace(
+            ops::resolve_namespace(core_.options().name_space, random_, core_.now()));
+        resolving_->start(runner());
+        drive(core_.driver_setup(deadline_));
+      } else {
+        run();
+      }
+    } catch (const std::bad_alloc&) {
+      end(out_of_memory());
+    }
+  }
+
+  void run() {
+    cx_.emplace(core_.context(*ns_, generation_, random_));
+    cx_->past_deadline_allowed = gives_back();
+    op_.emplace(make(*cx_));
+    op_->start(runner());
+    drive(core_.driver_setup(deadline_, *cx_));
+  }
+
+  void finished() noexcept override {
+    if (broken()) return end(out_of_memory());
+    if (resolving_) {
+      Result<std::string> id = resolving_->take_result();
+      resolving_.reset();
+      if (!id) return end(id.error());
+      try {
+        ns_ = core_.learn_name_space(std::move(*id), start_);
+        run();
+      } catch (const std::bad_alloc&) {
+        end(out_of_memory());
+      }
+      return;
+    }
+    T result = op_->take_result();
+    op_.reset();
+    if (cx_->bucket_vanished) {
+      // Perhaps because its namespace was purged; then the name may stand for another by now.
+      core_.forget_name_space(ns_);
+      bool may_be_another = !result.ok() && result.error().code() == ErrorCode::kInvalidArgument;
+      if (may_be_another && !repeated_) {
+        repeated_ = true;
+        return go_on();
+      }
+    }
+    end(std::move(result));
+  }
+
+  void end(T result) noexcept {
+    std::shared_ptr<AsyncCall> last = std::move(self_);
+    ended(std::move(result));
+  }
+
+  static Error out_of_memory() {
+    return Error(ErrorCode::kUnavailable, "memory ran out in the midst of the call");
+  }
+
+  limiter::Core& core_;
+  InFlight& in_flight_;
+  Random random_;
+  Steady::time_point start_;
+  Steady::time_point deadline_;
+  std::uint64_t generation_ = 0;
+  const std::string* ns_ = nullptr;
+  bool repeated_ = false;
+  std::optional<ops::Op<Result<std::string>>> resolving_;
+  std::optional<ops::Context> cx_;
+  std::optional<ops::Op<T>> op_;
+  std::shared_ptr<AsyncCall> self_;  // while in flight
+};
+
+/// Ends a lease. `done` may be empty.
+class LeaseCall final : public AsyncCall<Status> {
+ public:
+  enum class How { kSettle, kRollBack };
+  using Done = std::function<void(Status, internal::LeaseStatePtr)>;
+
+  LeaseCall(limiter::Core& core, InFlight& in_flight, How how, internal::LeaseStatePtr lease,
+            Done done)
+      : AsyncCall(core, in_flight, std::nullopt),
+        how_(how),
+        lease_(std::move(lease)),
+        done_(std::move(done)) {}
+
+  /// Giving back is what a cancellation waits for.
+  void cancel() noexcept override {}
+
+ private:
+  ops::Op<Status> make(ops::Context& cx) override {
+    return how_ == How::kSettle ? ops::settle(cx, lease_->record())
+                                : ops::roll_back(cx, lease_->record());
+  }
+  bool gives_back() const override { return how_ == How::kRollBack; }
+  void ended(Status status) override {
+    EventKind kind = how_ == How::kSettle ? EventKind::kSettled : EventKind::kRolledBack;
+    core().report_lease_end(kind, lease_->record(), status);
+    done_(std::move(status), std::move(lease_));
+  }
+
+  How how_;
+  internal::LeaseStatePtr lease_;
+  Done done_;
+};
+
+}  // namespace
+
+class AsyncLimiter::Impl final : public internal::LeaseEnder {
+ public:
+  Impl(Store store, LimiterOptions options, AsyncOptions async)
+      : core_(std::make_shared<limiter::Core>(std::move(store), std::move(options))),
+        workers_(std::max(1, async.workers)),
+        blocking_(core_) {}
+  ~Impl() override { in_flight_.wait_for_none(); }
+
+  Limiter& blocking() { return blocking_; }
+
+  PendingCall acquire(AcquireRequest request, Callback<Result<Decision>> done);
+  PendingCall end_lease(LeaseCall::How how, Lease lease, Callback<Settled> done);
+  PendingCall available(std::string entity, std::string resource, std::vector<Consume> need,
+                        Callback<Result<Availability>> done);
+
+  Status settle_lease(ops::LeaseRecord& lease) override { return core_->settle_lease(lease); }
+  Status roll_back_lease(ops::LeaseRecord& lease) override { return core_->roll_back_lease(lease); }
+  void report_lease_trouble(const ops::LeaseRecord& lease, const Error& error) noexcept override {
+    core_->report_lease_trouble(lease, error);
+  }
+  bool ends_in_background() const override { return answers_later(); }
+  void end_in_background(internal::LeaseStatePtr lease, bool roll_back) override {
+    LeaseCall::How how = roll_back ? LeaseCall::How::kRollBack : LeaseCall::How::kSettle;
+    begin_lease_call(how, std::move(lease), [this](Status status, internal::LeaseStatePtr ended) {
+      if (!status) core_->report_lease_trouble(ended->record(), status.error());
+    });
+  }
+
+ private:
+  class AcquireCall;
+  class AvailableCall;
+  class BlockingCall;
+
+  bool answers_later() const { return core_->capabilities().shared_writers; }
+  PendingCall begin_lease_call(LeaseCall::How how, internal::LeaseStatePtr lease,
+                               LeaseCall::Done done) {
+    return LeaseCall::begin(
+        std::make_shared<LeaseCall>(*core_, in_flight_, how, std::move(lease), std::move(done)));
+  }
+  /// Runs `task` on a worker. It is told whether its caller has given it up.
+  PendingCall run_blocking(std::function<void(const std::atomic<bool>& given_up)> task);
+
+  std::shared_ptr<limiter::Core> core_;
+  InFlight in_flight_;
+  Workers workers_;
+  Limiter blocking_;
+};
+
+class AsyncLimiter::Impl::AcquireCall final : public AsyncCall<Result<ops::Acquired>> {
+ public:
+  AcquireCall(Impl& impl, AcquireRequest request, Callback<Result<Decision>> done)
+      : AsyncCall(*impl.core_, impl.in_flight_, request.timeout),
+        impl_(impl),
+        request_(std::move(request)),
+        lease_(internal::new_lease_state(impl)),
+        done_(std::move(done)) {}
+
+  /// Whether the call may begin; if not, it has ended.
+  bool check() {
+    Status valid = core().check(request_, begun_at());
+    if (!valid) done_(core().fail(request_, valid.error(), impl_));
+    return valid.ok();
+  }
+
+ private:
+  ops::Op<Result<ops::Acquired>> make(ops::Context& cx) override {
+    lease_->record().clear();
+    return ops::acquire(cx, request_, lease_->record());
+  }
+
+  void ended(Result<ops::Acquired> acquired) override {
+    if (!given_up()) {
+      done_(core().decide(request_, std::move(acquired), std::move(lease_)));
+      return;
+    }
+    bool admitted = acquired && acquired->outcome == Outcome::kAdmitted;
+    bool unknown = !acquired && acquired.error().code() == ErrorCode::kOutcomeUnknown;
+    if (!admitted) {
+      Error error = unknown ? acquired.error() : cancelled();
+      core().report_failure(request_.entity, request_.resource, error);
+      done_(std::move(error));
+      return;
+    }
+    impl_.begin_lease_call(LeaseCall::How::kRollBack, std::move(lease_),
+                           [&core = core(), request = std::move(request_), done = std::move(done_)](
+                               Status given_back, internal::LeaseStatePtr) {
+                             Error error = given_back ? cancelled() : given_back.error();
+                             core.report_failure(request.entity, request.resource, error);
+                             done(std::move(error));
+                           });
+  }
+
+  Impl& impl_;
+  AcquireRequest request_;
+  internal::LeaseStatePtr lease_;
+  Callback<Result<Decision>> done_;
+};
+
+class AsyncLimiter::Impl::AvailableCall final : public AsyncCall<Result<Availability>> {
+ public:
+  AvailableCall(Impl& impl, std::string entity, std::string resource, std::vector<Consume> need,
+                Callback<Result<Availability>> done)
+      : AsyncCall(*impl.core_, impl.in_flight_, std::nullopt),
+        entity_(std::move(entity)),
+        resource_(std::move(resource)),
+        need_(std::move(need)),
+        done_(std::move(done)) {}
+
+ private:
+  ops::Op<Result<Availability>> make(ops::Context& cx) override {
+    return ops::available(cx, entity_, resource_, need_);
+  }
+  void ended(Result<Availability> result) override {
+    if (!result && given_up()) result = cancelled();
+    if (!result) core().report_failure(entity_, resource_, result.error());
+    done_(std::move(result));
+  }
+
+  std::string entity_;
+  std::string resource_;
+  std::vector<Consume> need_;
+  Callback<Result<Availability>> done_;
+};
+
+/// A call that blocks a worker.
+class AsyncLimiter::Impl::BlockingCall final : public internal::PendingState {
+ public:
+  explicit BlockingCall(InFlight& in_flight) : in_flight_(in_flight) { in_flight_.enter(); }
+  ~BlockingCall() override { in_flight_.leave(); }
+  void cancel() noexcept override { given_up_.store(true, std::memory_order_relaxed); }
+  const std::atomic<bool>& given_up() const { return given_up_; }
+
+ private:
+  InFlight& in_flight_;
+  std::atomic<bool> given_up_{false};
+};
+
+PendingCall AsyncLimiter::Impl::run_blocking(
+    std::function<void(const std::atomic<bool>& given_up)> task) {
+  auto call = std::make_shared<BlockingCall>(in_flight_);
+  PendingCall pending{std::weak_ptr<internal::PendingState>(call)};
+  workers_.run([call = std::move(call), task = std::move(task)] { task(call->given_up()); });
+  return pending;
+}
+
+PendingCall AsyncLimiter::Impl::acquire(AcquireRequest request, Callback<Result<Decision>> done) {
+  if (answers_later()) {
+    auto call = std::make_shared<AcquireCall>(*this, std::move(request), std::move(done));
+    if (!call->check()) return PendingCall();
+    return AcquireCall::begin(std::move(call));
+  }
+  return run_blocking([this, request = std::move(request),
+                       done = std::move(done)](const std::atomic<bool>& given_up) {
+    if (given_up) return done(cancelled());
+    Result<Decision> decision = core_->acquire(request);
+    if (!given_up || !decision || !*decision) return done(std::move(decision));
+    Status given_back = decision->lease().roll_back();
+    done(given_back ? cancelled() : given_back.error());
+  });
+}
+
+PendingCall AsyncLimiter::Impl::end_lease(LeaseCall::How how, Lease lease, Callback<Settled> done) {
+  internal::LeaseStatePtr state = internal::take_state(std::move(lease));
+  if (state == nullptr || !state->open()) {
+    done(Settled{Error::invalid("lease", "", "has ended"), Lease(std::move(state))});
+    return PendingCall();
+  }
+  bool settles = how == LeaseCall::How::kSettle;
+  if (answers_later()) {
+    if (!settles) state->end();
+    if (!internal::has_to_write(*state, !settles)) {
+      state->end();
+      done(Settled{Status(), Lease(std::move(state))});
+      return PendingCall();
+    }
+    return begin_lease_call(
+        how, std::move(state),
+        [settles, done = std::move(done)](Status status, internal::LeaseStatePtr ended) {
+          internal::conclude(*ended, status, !settles);
+          done(Settled{std::move(status), Lease(std::move(ended))});
+        });
+  }
+  // A task is copied, a lease is not.
+  auto shared = std::make_shared<Lease>(std::move(state));
+  return run_blocking(
+      [settles, shared, done = std::move(done)](const std::atomic<bool>& /*given_up*/) {
+        Status status = settles ? shared->settle() : shared->roll_back();
+        done(Settled{std::move(status), std::move(*shared)});
+      });
+}
+
+PendingCall AsyncLimiter::Impl::available(std::string entity, std::string resource,
+                                          std::vector<Consume> need,
+                                          Callback<Result<Availability>> done) {
+  if (answers_later()) {
+    return AvailableCall::begin(std::make_shared<AvailableCall>(
+        *this, std::move(entity), std::move(resource), std::move(need), std::move(done)));
+  }
+  return run_blocking([this, entity = std::move(entity), resource = std::move(resource),
+                       need = std::move(need),
+                       done = std::move(done)](const std::atomic<bool>& given_up) {
+    if (given_up) return done(cancelled());
+    done(blocking_.available(entity, resource, need));
+  });
+}
+
+AsyncLimiter::AsyncLimiter(Store store, LimiterOptions options, AsyncOptions async)
+    : impl_(std::make_unique<Impl>(std::move(store), std::move(options), async)) {}
+AsyncLimiter::~AsyncLimiter() = default;
+
+namespace {
+
+/// A callback that fulfils a promise, and its future.
+template <typename T>
+std::pair<std::function<void(T)>, std::future<T>> promised() {
+  auto promise = std::make_shared<std::promise<T>>();
+  std::future<T> future = promise->get_future();
+  return {[promise](T value) { promise->set_value(std::move(value)); }, std::move(future)};
+}
+
+}  // namespace
+
+PendingCall AsyncLimiter::acquire(AcquireRequest request, Callback<Result<Decision>> done) {
+  return impl_->acquire(std::move(request), std::move(done));
+}
+std::future<Result<Decision>> AsyncLimiter::acquire(AcquireRequest request) {
+  auto [done, future] = promised<Result<Decision>>();
+  impl_->acquire(std::move(request), std::move(done));
+  return std::move(future);
+}
+
+PendingCall AsyncLimiter::settle(Lease lease, Callback<Settled> done) {
+  return impl_->end_lease(LeaseCall::How::kSettle, std::move(lease), std::move(done));
+}
+std::future<Settled> AsyncLimiter::settle(Lease lease) {
+  auto [done, future] = promised<Settled>();
+  impl_->end_lease(LeaseCall::How::kSettle, std::move(lease), std::move(done));
+  return std::move(future);
+}
+
+PendingCall AsyncLimiter::roll_back(Lease lease, Callback<Settled> done) {
+  return impl_->end_lease(LeaseCall::How::kRollBack, std::move(lease), std::move(done));
+}
+std::future<Settled> AsyncLimiter::roll_back(Lease lease) {
+  auto [done, future] = promised<Settled>();
+  impl_->end_lease(LeaseCall::How::kRollBack, std::move(lease), std::move(done));
+  return std::move(future);
+}
+
+PendingCall AsyncLimiter::available(std::string entity, std::string resource,
+                                    std::vector<Consume> need,
+                                    Callback<Result<Availability>> done) {
+  return impl_->available(std::move(entity), std::move(resource), std::move(need), std::move(done));
+}
+std::future<Result<Availability>> AsyncLimiter::available(std::string entity, std::string resource,
+                                                          std::vector<Consume> need) {
+  auto [done, future] = promised<Result<Availability>>();
+  impl_->available(std::move(entity), std::move(resource), std::move(need), std::move(done));
+  return std::move(future);
+}
+
+Limiter& AsyncLimiter::blocking() { return impl_->blocking(); }
+
+}  // namespace stint

@@ -1,0 +1,598 @@
+#!/usr/bin/env python3
+"""Both programs use one table at once: what one takes, the other lacks.
+
+    STINT=... STINT_INTEROP_DRIVER=... ~/.cache/stint-tools/python/bin/python3 \\
+        tests/interop/sharing_test.py [TEST...]
+
+STINT_TEST_SEED=N repeats the random alternation of a run that printed N.
+"""
+
+import asyncio
+import os
+import random
+import unittest
+
+from peers import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, SECOND_MS, SharedTableTest
+
+SEED = int(os.environ.get("STINT_TEST_SEED", random.SystemRandom().randrange(1, 100_000)))
+MIDNIGHT_MS = NOON_MS + DAY_MS // 2
+
+
+class SharingTest(SharedTableTest):
+    def programs(self):
+        """Three that share: a process of stint a call, one that lives on, and the package."""
+        return [self.stint, self.new_driver(), self.python]
+
+    def take_in_turn(self, programs, consume, entity="user-1", resource="api", at_most=1_000):
+        """Acquires until none of the programs is admitted; how often each was."""
+        admitted = [0] * len(programs)
+        refused = 0
+        while refused < len(programs):
+            self.assertLess(sum(admitted), at_most)
+            refused = 0
+            for number, program in enumerate(programs):
+                if program.acquire(entity, resource, consume):
+                    admitted[number] += 1
+                else:
+                    refused += 1
+        return admitted
+
+    def assert_agree(self, programs, wanted, entity="user-1", resource="api", resets_at_ms=None):
+        """All programs say that `wanted` remains, in whole tokens, and when it comes back."""
+        for program in programs:
+            seen = self.own(program.available(entity, resource), entity)
+            remaining = {name: int(self.whole(status.remaining))
+                         for (_, name), status in seen.items() if name in wanted}
+            self.assertEqual(remaining, wanted, program)
+            for name, instant in (resets_at_ms or {}).items():
+                self.assertEqual(seen[entity, name].resets_at_ms, instant, program)
+
+
+class Alternating(SharingTest):
+    def test_rate(self):
+        self.set_limits("stint", {"rpm": "rpm:60/min"}, resource="api")
+        programs = self.programs()
+        admitted = self.take_in_turn(programs, {"rpm": 4})
+        self.assertEqual(admitted, [5, 5, 5])
+        self.assert_agree(programs, {"rpm": 0})
+        self.clock.advance(10 * SECOND_MS)
+        self.assert_agree(programs, {"rpm": 10})
+        self.assertEqual(sum(self.take_in_turn(programs, {"rpm": 2})), 5)
+
+    def test_calendar_quota(self):
+        self.set_limits("python", {"day": "day:20@0 0 * * *"}, resource="api")
+        programs = self.programs()
+        for _ in range(2):
+            self.assertEqual(sum(self.take_in_turn(programs, {"day": 3})), 6)
+            self.assert_agree(programs, {"day": 2})
+            self.clock.now_ms += MIDNIGHT_MS - NOON_MS - 1
+            self.assert_agree(programs, {"day": 2})
+            self.clock.advance(1)
+            self.assert_agree(programs, {"day": 20})
+            self.clock.now_ms += DAY_MS // 2
+
+    def test_session_quota(self):
+        self.set_limits("stint", {"session": "session:20+5h"}, resource="api")
+        programs = self.programs()
+        for opener in programs:
+            opened_ms = self.clock.now_ms
+            self.assertTrue(opener.acquire("user-1", "api", {"session": 1}))
+            self.clock.advance(MINUTE_MS)
+            self.assert_agree(programs, {"session": 19},
+                              resets_at_ms={"session": opened_ms + 5 * HOUR_MS})
+            self.assertEqual(sum(self.take_in_turn(programs, {"session": 2})), 9)
+            self.assert_agree(programs, {"session": 1})
+            state = self.python.buckets("user-1")["api", "session"]
+            self.assertEqual((state.window_start_ms, state.window_end_ms),
+                             (opened_ms, opened_ms + 5 * HOUR_MS))
+            explained = self.stint.explain("user-1", "api")[0]["limits"][0]
+            self.assertEqual(explained["window_start_ms"], opened_ms)
+            # The last instant of the window, and the first after it.
+            self.clock.now_ms = opened_ms + 5 * HOUR_MS - 1
+            for program in programs:
+                self.assertFalse(program.acquire("user-1", "api", {"session": 2}))
+            self.clock.advance(1)
+            self.assert_agree(programs, {"session": 20})
+            # Idle time belongs to no window.
+            self.clock.advance(17 * MINUTE_MS)
+
+    def test_refusals_tell_the_same(self):
+        self.set_limits("stint", {"rpm": "rpm:60/min", "day": "day:20@0 0 * * *",
+                                  "session": "session:10+5h"}, resource="api")
+        self.assertTrue(self.stint.acquire("user-1", "api", {"rpm": 58, "day": 19, "session": 9}))
+        self.clock.advance(500)
+        for consume in ({"rpm": 5}, {"day": 2}, {"session": 2}, {"rpm": 5, "day": 2, "session": 2}):
+            ours = self.stint.acquire("user-1", "api", consume)
+            theirs = self.python.acquire("user-1", "api", consume)
+            self.assertFalse(ours or theirs)
+            self.assertEqual(ours.limits.keys(), theirs.limits.keys())
+            for key, status in theirs.limits.items():
+                same = ours.limits[key]
+                self.assertEqual((status.exceeded, status.capacity, status.resets_at_ms),
+                                 (same.exceeded, same.capacity,
+                                  same.resets_at_ms if status.resets_at_ms else None), key)
+                self.assertEqual(status.remaining, self.whole(same.remaining))
+                # The package adds up to a millisecond to waits.
+                self.assertLessEqual(abs(status.retry_after_ms - same.retry_after_ms), 1, key)
+
+    def test_cascade(self):
+        for creator in ("stint", "python"):
+            with self.subTest(creator=creator):
+                parent, children = f"org-{creator}", [f"{creator}-1", f"{creator}-2"]
+                self.create_entity(creator, parent)
+                for child in children:
+                    self.create_entity(creator, child, parent, cascade=True)
+                self.set_limits(creator, {"rpm": "rpm:60/min", "day": "day:50@0 0 * * *"},
+                                resource="api")
+                programs = self.programs()
+                used = [sum(self.take_in_turn(programs, {"rpm": 2, "day": 3}, entity=child))
+                        for child in children]
+                # Each child has 50 a day, and both together have the 50 of their parent.
+                self.assertEqual(used, [16, 0])
+                self.assert_agree(programs, {"rpm": 28, "day": 2}, entity=children[0])
+                self.assert_agree(programs, {"rpm": 60, "day": 50}, entity=children[1])
+                self.assert_agree(programs, {"rpm": 28, "day": 2}, entity=parent)
+
+    def test_cascade_with_unequal_limits(self):
+        self.create_entity("python", "org-1")
+        self.create_entity("stint", "user-1", "org-1", cascade=True)
+        self.set_limits("stint", {"rpm": "rpm:100/min", "session": "session:30+5h"}, resource="api")
+        self.set_limits("python", {"rpm": "rpm:45/min"}, entity="org-1", resource="api")
+        programs = self.programs()
+        admitted = self.take_in_turn(programs, {"rpm": 2, "session": 1})
+        self.assertEqual(sum(admitted), 22)
+        self.assert_agree(programs, {"rpm": 56, "session": 8})
+        self.assert_agree(programs, {"rpm": 1}, entity="org-1")
+
+    def test_several_limits_are_taken_together(self):
+        self.set_limits("python", {"rpm": "rpm:60/min", "tpm": "tpm:1000/min",
+                                   "session": "session:40+5h"}, resource="api")
+        programs = self.programs()
+        admitted = self.take_in_turn(programs, {"rpm": 1, "tpm": 70, "session": 2})
+        self.assertEqual(sum(admitted), 14)
+        self.assert_agree(programs, {"rpm": 46, "tpm": 20, "session": 12})
+
+    def test_many_limits_as_each_creates_the_bucket(self):
+        specs = {f"limit-{n}": f"limit-{n}:{10 + n}/min" for n in range(10)}
+        self.set_limits("stint", specs, resource="api")
+        consume = {name: 1 for name in specs}
+        for creator, follower in ((self.stint, self.python), (self.python, self.stint)):
+            entity = f"user-{type(creator).__name__}"
+            self.assertTrue(creator.acquire(entity, "api", consume))
+            self.assertTrue(follower.acquire(entity, "api", consume))
+            self.assert_agree([self.stint, self.python],
+                              {f"limit-{n}": 8 + n for n in range(10)}, entity=entity)
+
+
+class Corrections(SharingTest):
+    LIMITS = {"rpm": "rpm:60/min", "day": "day:100@0 0 * * *", "session": "session:100+5h"}
+
+    def setUp(self):
+        super().setUp()
+        self.set_limits("stint", self.LIMITS, resource="api")
+
+    def test_given_back_and_taken_in_addition(self):
+        programs = self.programs()
+        consume = {"rpm": 10, "day": 10, "session": 10}
+        for program in programs:
+            self.assertTrue(program.acquire("user-1", "api", consume,
+                                            {"rpm": -5, "day": 5, "session": -10}))
+        self.assert_agree(programs, {"rpm": 45, "day": 55, "session": 100})
+
+    def test_into_debt(self):
+        programs = self.programs()
+        self.assertTrue(self.python.acquire("user-1", "api", {"day": 10}, {"day": 95}))
+        self.assert_agree(programs, {"day": -5})
+        for program in programs:
+            self.assertFalse(program.acquire("user-1", "api", {"day": 1}))
+            self.assertFalse(program.acquire("user-1", "api", {"day": 0, "rpm": 1}))
+        self.clock.now_ms = MIDNIGHT_MS
+        self.assert_agree(programs, {"day": 100})
+        self.assertTrue(self.stint.acquire("user-1", "api", {"day": 10}, {"day": 95}))
+        self.assert_agree(programs, {"day": -5})
+
+    def test_leases_that_overlap(self):
+        driver = self.new_driver()
+        theirs = self.python.open_lease("user-1", "api", {"rpm": 10, "day": 10})
+        driver.open_lease("ours", "user-1", "api", {"rpm": 10, "day": 10})
+        self.python.close_lease(theirs, {"rpm": -10, "day": 5})
+        driver.settle("ours", {"rpm": 5, "day": -10})
+        self.assert_agree([self.stint, driver, self.python], {"rpm": 45, "day": 85})
+
+    def test_failed_callers(self):
+        driver = self.new_driver()
+        theirs = self.python.open_lease("user-1", "api", {"rpm": 10, "day": 10, "session": 10})
+        driver.open_lease("ours", "user-1", "api", {"rpm": 10, "day": 10, "session": 10})
+        self.python.fail_lease(theirs)
+        driver.roll_back("ours")
+        self.assert_agree([self.stint, driver, self.python], {"rpm": 60, "day": 100, "session": 100})
+
+    def test_credit_after_a_reset_of_the_other(self):
+        """What was debited in a period that is over reaches no balance of the next."""
+        driver = self.new_driver()
+        driver.open_lease("ours", "user-1", "api", {"day": 30})
+        theirs = self.python.open_lease("user-1", "api", {"day": 30})
+        self.clock.now_ms = MIDNIGHT_MS
+        self.assertTrue(self.python.acquire("user-1", "api", {"day": 1}))
+        driver.settle("ours", {"day": -30})
+        self.python.close_lease(theirs, {"day": -30})
+        self.assert_agree([self.stint, driver, self.python], {"day": 99})
+
+    def test_credit_after_a_window_of_the_other(self):
+        driver = self.new_driver()
+        driver.open_lease("ours", "user-1", "api", {"session": 30})
+        theirs = self.python.open_lease("user-1", "api", {"session": 30})
+        self.clock.advance(5 * HOUR_MS)
+        self.assertTrue(self.python.acquire("user-1", "api", {"session": 1}))
+        driver.settle("ours", {"session": -30})
+        self.python.close_lease(theirs, {"session": -30})
+        self.assert_agree([self.stint, driver, self.python], {"session": 99})
+
+    def test_credit_into_a_bucket_that_refilled(self):
+        driver = self.new_driver()
+        driver.open_lease("ours", "user-1", "api", {"rpm": 30})
+        theirs = self.python.open_lease("user-1", "api", {"rpm": 30})
+        self.clock.advance(MINUTE_MS)
+        driver.settle("ours", {"rpm": -30})
+        self.python.close_lease(theirs, {"rpm": -30})
+        self.assert_agree([self.stint, driver, self.python], {"rpm": 60})
+        # Nothing above the ceiling hides in the item.
+        self.assertEqual(sum(self.take_in_turn([self.stint, driver], {"rpm": 1})), 60)
+
+
+class Changes(SharingTest):
+    """Limits are changed by one program while the other uses them."""
+
+    def changed_while_warm(self, changer, before, after, scope, consume, wanted):
+        driver, python = self.new_driver(), self.python
+        self.set_limits(changer, before, **scope)
+        for program in (driver, python):
+            self.assertTrue(program.acquire("user-1", "api", consume))
+        self.set_limits(changer, after, **scope)
+        # Longer than either keeps configuration.
+        self.clock.advance(2 * MINUTE_MS)
+        programs = [self.stint, driver, python]
+        for program in programs:
+            self.assertTrue(program.acquire("user-1", "api", consume))
+        self.assert_agree(programs, wanted)
+
+    def test_rate(self):
+        for changer in ("stint", "python"):
+            for scope in ({"resource": "api"}, {"entity": "user-1", "resource": "api"},
+                          {"entity": "user-1"}):
+                for after, wanted in (("rpm:20/min", 17), ("rpm:600/min", 597)):
+                    with self.subTest(changer=changer, scope=scope, after=after):
+                        self.setUp()
+                        self.changed_while_warm(changer, {"rpm": "rpm:60/min"}, {"rpm": after},
+                                                scope, {"rpm": 1}, {"rpm": wanted})
+
+    def test_quota_is_never_worth_more_than_was_configured(self):
+        """However its capacity goes up and down, a day admits no more than the greatest one."""
+        for changers in (("stint", "stint"), ("python", "python"), ("stint", "python"),
+                         ("python", "stint")):
+            with self.subTest(changers=changers):
+                self.setUp()
+                scope = {"entity": "user-1", "resource": "api"}
+                self.set_limits(changers[0], {"day": "day:100@0 0 * * *"}, **scope)
+                programs = self.programs()
+                admitted = 0
+                for _ in range(3):
+                    for changer, capacity in zip(changers, (10, 100)):
+                        self.set_limits(changer, {"day": f"day:{capacity}@0 0 * * *"}, **scope)
+                        self.clock.advance(2 * MINUTE_MS)
+                        for program in programs:
+                            admitted += bool(program.acquire("user-1", "api", {"day": 2}))
+                admitted += sum(self.take_in_turn(programs, {"day": 2}))
+                self.assertLessEqual(2 * admitted, 100)
+                self.clock.now_ms = MIDNIGHT_MS
+                self.assert_agree(programs, {"day": 100})
+
+    def test_limit_added_and_removed(self):
+        for changer in ("stint", "python"):
+            with self.subTest(changer=changer):
+                self.setUp()
+                scope = {"entity": "user-1", "resource": "api"}
+                self.set_limits(changer, {"rpm": "rpm:60/min"}, **scope)
+                programs = self.programs()
+                for program in programs:
+                    self.assertTrue(program.acquire("user-1", "api", {"rpm": 1}))
+                self.set_limits(changer, {"rpm": "rpm:60/min", "day": "day:9@0 0 * * *"}, **scope)
+                self.clock.advance(2 * MINUTE_MS)
+                self.assertEqual(sum(self.take_in_turn(programs, {"day": 2})), 4)
+                self.set_limits(changer, {"day": "day:9@0 0 * * *"}, **scope)
+                self.clock.advance(2 * MINUTE_MS)
+                for program in programs:
+                    seen = self.own(program.available("user-1", "api"), "user-1")
+                    self.assertEqual({name for _, name in seen}, {"day"})
+                self.assert_agree(programs, {"day": 1})
+
+    def test_session_length(self):
+        """A running window keeps its start; its end follows the new length."""
+        for changer in ("stint", "python"):
+            with self.subTest(changer=changer):
+                self.setUp()
+                scope = {"entity": "user-1", "resource": "api"}
+                self.set_limits(changer, {"session": "session:10+5h"}, **scope)
+                programs = self.programs()
+                for program in programs:
+                    self.assertTrue(program.acquire("user-1", "api", {"session": 1}))
+                self.set_limits(changer, {"session": "session:10+2h"}, **scope)
+                self.clock.advance(2 * MINUTE_MS)
+                for program in programs:
+                    self.assertTrue(program.acquire("user-1", "api", {"session": 1}))
+                self.assert_agree(programs, {"session": 4},
+                                  resets_at_ms={"session": NOON_MS + 2 * HOUR_MS})
+                self.clock.now_ms = NOON_MS + 2 * HOUR_MS
+                self.assertTrue(self.python.acquire("user-1", "api", {"session": 1}))
+                self.assert_agree(programs, {"session": 9},
+                                  resets_at_ms={"session": NOON_MS + 4 * HOUR_MS})
+
+    def test_level_schedule(self):
+        """Both change over at the same minute; of the time before, they think differently."""
+        self.set_limits("stint", {"rpm": "rpm:60/min|* 13 * * *=x0.5"}, resource="api")
+        programs = self.programs()
+        for program in programs:
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 1}))
+        self.clock.now_ms = NOON_MS + HOUR_MS - 1
+        self.assert_agree(programs, {"rpm": 60})
+        self.clock.advance(1)
+        self.assert_agree(programs, {"rpm": 30})
+        self.assertEqual(sum(self.take_in_turn(programs, {"rpm": 2})), 15)
+        self.clock.now_ms = NOON_MS + 2 * HOUR_MS
+        # The half hour until now filled the bucket up to the half ceiling. The package reckons it
+        # by what applies from now on.
+        self.assert_agree(programs[:2], {"rpm": 30})
+        self.assert_agree([self.python], {"rpm": 60})
+        self.clock.advance(30 * SECOND_MS)
+        self.assert_agree(programs, {"rpm": 60})
+
+
+class Policies(SharingTest):
+    def setUp(self):
+        super().setUp()
+        self.set_limits("python", {"rpm": "rpm:60/min"}, resource="api")
+        self.driver = self.new_driver()
+        self.all = [self.stint, self.driver, self.python]
+        for program in self.all:
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 1}))
+
+    def assert_all_refused(self):
+        for program in self.all:
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 1}).disabled, program)
+
+    def test_disabled_by_the_package(self):
+        repository = self.python.repository
+        self.python.run(repository.disable_entity("user-1", "api"))
+        self.assert_all_refused()
+        self.python.run(repository.clear_entity_disabled("user-1", "api"))
+        for program in self.all:
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 1}))
+
+    def test_disabled_by_stint(self):
+        self.driver.call("set_access", resource="api", access="disabled")
+        self.assert_all_refused()
+        self.driver.call("set_access", entity="user-1", resource="api", access="enforce")
+        for program in self.all:
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 1}))
+
+    def test_bypassed(self):
+        for bypass in (lambda: self.python.run(self.python.repository.bypass_resource("api")),
+                       lambda: self.driver.call("set_access", resource="api", access="bypass")):
+            bypass()
+            for program in self.all:
+                self.assertTrue(program.acquire("user-1", "api", {"rpm": 500}), program)
+            self.python.run(self.python.repository.enable_resource("api"))
+            for program in self.all:
+                self.assertFalse(program.acquire("user-1", "api", {"rpm": 500}), program)
+            self.assert_agree(self.all, {"rpm": 57})
+
+    def test_soft(self):
+        soft = self.python.rate("rpm", 60, soft=True)
+        self.python.run(self.python.limiter.set_resource_defaults("api", [soft]))
+        for program in self.all:
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 100}), program)
+        self.assert_agree(self.all, {"rpm": 57 - 300})
+        self.set_limits("stint", {"rpm": "rpm:60/min"}, resource="api")
+        for program in self.all:
+            self.assertFalse(program.acquire("user-1", "api", {"rpm": 1}), program)
+
+
+class Operations(SharingTest):
+    """What only the package can do so far, and stint has to live with."""
+
+    def test_moved_to_another_parent(self):
+        for parent in ("org-1", "org-2"):
+            self.create_entity("python", parent)
+        self.create_entity("stint", "user-1", "org-1", cascade=True)
+        self.set_limits("stint", {"day": "day:100@0 0 * * *"}, resource="api")
+        programs = self.programs()
+        for program in programs:
+            self.assertTrue(program.acquire("user-1", "api", {"day": 1}))
+        self.python.run(self.python.limiter.set_parent("user-1", "org-2"))
+        for program in programs:
+            self.assertTrue(program.acquire("user-1", "api", {"day": 1}))
+        self.assert_agree(programs, {"day": 94})
+        self.assert_agree(programs, {"day": 97}, entity="org-1")
+        self.assert_agree(programs, {"day": 97}, entity="org-2")
+        self.python.run(self.python.limiter.set_parent("user-1", None))
+        for program in programs:
+            self.assertTrue(program.acquire("user-1", "api", {"day": 1}))
+        self.assert_agree(programs, {"day": 91})
+        self.assert_agree(programs, {"day": 97}, entity="org-2")
+
+    def test_reset_and_topped_up(self):
+        self.set_limits("python", {"rpm": "rpm:60/min", "day": "day:20@0 0 * * *",
+                                   "session": "session:20+5h"}, resource="api")
+        programs = self.programs()
+        repository = self.python.repository
+        everything = {"rpm": 1, "day": 5, "session": 5}
+        self.assertEqual(sum(self.take_in_turn(programs, everything)), 4)
+        self.python.run(repository.top_up("user-1", "api", {"day": 7}))
+        self.assert_agree(programs, {"day": 7, "session": 0})
+        self.assertEqual(sum(self.take_in_turn(programs, {"day": 1})), 7)
+        self.clock.advance(SECOND_MS)
+        self.python.run(repository.reset_bucket("user-1", "api"))
+        self.assert_agree(programs, {"rpm": 60, "day": 20, "session": 20})
+        self.assertEqual(sum(self.take_in_turn(programs, everything)), 4)
+        self.clock.now_ms = MIDNIGHT_MS
+        self.assert_agree(programs, {"rpm": 60, "day": 20, "session": 20})
+
+    def test_credit_pins_the_reset(self):
+        """What was taken before an operator's reset is not given back after it."""
+        self.set_limits("stint", {"day": "day:20@0 0 * * *"}, resource="api")
+        driver = self.new_driver()
+        driver.open_lease("ours", "user-1", "api", {"day": 15})
+        self.clock.advance(SECOND_MS)
+        self.python.run(self.python.repository.reset_bucket("user-1", "api"))
+        self.assertTrue(self.python.acquire("user-1", "api", {"day": 10}))
+        driver.settle("ours", {"day": -15})
+        self.assert_agree([self.stint, driver, self.python], {"day": 10})
+
+
+class Bursts(SharingTest):
+    """Decision 15: what a full bucket admits after a rest."""
+
+    LIMITS = {"tps": "tps:20/s:100"}
+
+    def rest_and_burst(self, programs):
+        """Opens a bucket, lets it rest for 7 s, then takes tens as fast as possible."""
+        self.set_limits("stint", self.LIMITS, resource="api")
+        self.assertTrue(programs[0].acquire("user-1", "api", {"tps": 1}))
+        self.clock.advance(7 * SECOND_MS)
+        return 10 * sum(self.take_in_turn(programs, {"tps": 10}))
+
+    def test_of_stint(self):
+        self.assertEqual(self.rest_and_burst([self.stint, self.new_driver()]), 100)
+
+    def test_of_the_package(self):
+        """The defect that is stated: a full bucket is spent twice."""
+        self.assertEqual(self.rest_and_burst([self.python]), 190)
+
+    def test_of_both(self):
+        """No worse than by the package alone."""
+        self.assertLessEqual(self.rest_and_burst([self.python, self.stint, self.new_driver()]), 200)
+
+    def test_settled_after_a_rest(self):
+        """Taken 1, rested 10 s, settled 90 more: 10 remain, not 100."""
+        self.set_limits("stint", self.LIMITS, resource="api")
+        driver = self.new_driver()
+        driver.open_lease("ours", "user-1", "api", {"tps": 1})
+        self.clock.advance(10 * SECOND_MS)
+        driver.settle("ours", {"tps": 90})
+        self.assert_agree([self.stint, driver, self.python], {"tps": 10})
+
+
+class Competing(SharingTest):
+    """Many calls of both programs at the same time, while the clock stands still."""
+
+    CALLS = 120
+
+    def compete(self, consume, entity="user-1"):
+        """How many calls each program had admitted."""
+        drivers = [self.new_driver(), self.new_driver()]
+        pythons = [self.python, self.new_python()]
+        for driver in drivers:
+            driver.start_burst(entity, "api", consume, self.CALLS, 4)
+
+        async def one(python, gate):
+            # pylint: disable=protected-access
+            async with gate:
+                return bool(await python._acquire(entity, "api", consume, None))
+
+        async def all_of(python):
+            gate = asyncio.Semaphore(4)
+            return sum(await asyncio.gather(*(one(python, gate) for _ in range(self.CALLS // 2))))
+
+        theirs = [python.run(all_of(python)) for python in pythons]
+        counts = [driver.receive()["counts"] for driver in drivers]
+        for count in counts:
+            self.assertLessEqual(count.keys(), {"admitted", "rejected", "conflict"})
+        return sum(count.get("admitted", 0) for count in counts), sum(theirs)
+
+    def admitted_in_all(self, consume, entity="user-1"):
+        """By whoever, as long as something is left."""
+        ours, theirs = self.compete(consume, entity)
+        left = sum(self.take_in_turn([self.stint, self.python], consume, entity))
+        return ours + theirs + left
+
+    def test_rate(self):
+        self.set_limits("stint", {"rpm": "rpm:100/min"}, resource="api")
+        self.assertEqual(self.admitted_in_all({"rpm": 1}), 100)
+
+    def test_calendar_quota_at_its_edge(self):
+        self.set_limits("stint", {"day": "day:100@0 0 * * *"}, resource="api")
+        self.assertTrue(self.python.acquire("user-1", "api", {"day": 60}))
+        self.clock.now_ms = MIDNIGHT_MS
+        self.assertEqual(self.admitted_in_all({"day": 1}), 100)
+
+    def test_session_quota_as_its_window_opens(self):
+        self.set_limits("stint", {"session": "session:100+5h"}, resource="api")
+        self.assertTrue(self.stint.acquire("user-1", "api", {"session": 60}))
+        self.clock.advance(6 * HOUR_MS)
+        self.assertEqual(self.admitted_in_all({"session": 1}), 100)
+        self.assert_agree([self.stint, self.python], {"session": 0},
+                          resets_at_ms={"session": self.clock.now_ms + 5 * HOUR_MS})
+
+    def test_new_bucket(self):
+        self.set_limits("python", {"rpm": "rpm:100/min", "session": "session:90+5h"}, resource="api")
+        self.assertEqual(self.admitted_in_all({"rpm": 1, "session": 1}), 90)
+        self.assert_agree([self.stint, self.python], {"rpm": 10, "session": 0})
+
+    def test_children_of_one_parent(self):
+        self.create_entity("stint", "org-1")
+        for child in ("user-1", "user-2"):
+            self.create_entity("python", child, "org-1", cascade=True)
+        self.set_limits("stint", {"day": "day:70@0 0 * * *"}, resource="api")
+        self.assertEqual(self.admitted_in_all({"day": 1}, "user-1") +
+                         self.admitted_in_all({"day": 1}, "user-2"), 70)
+        self.assert_agree([self.stint, self.python], {"day": 0}, entity="org-1")
+
+
+class RandomAlternation(SharingTest):
+    """A long walk of both programs, compared with what the limits allow."""
+
+    STEPS = 120
+
+    def test_walk(self):
+        print(f"seed {SEED} (repeat with STINT_TEST_SEED={SEED})", flush=True)
+        rng = random.Random(SEED)
+        self.create_entity("python", "org-1")
+        self.create_entity("stint", "user-1", "org-1", cascade=True)
+        self.set_limits("stint", {"rpm": "rpm:60/min", "day": "day:200@0 0 * * *",
+                                  "session": "session:80+5h"}, resource="api")
+        programs = self.programs()
+        used_today, used_in_window = 0, 0
+        day, window_end = self.clock.now_ms // DAY_MS, 0
+        for step in range(self.STEPS):
+            passed = rng.choice((0, 0, 1, 900, 20 * SECOND_MS, 3 * MINUTE_MS, HOUR_MS))
+            self.clock.advance(passed)
+            now = self.clock.now_ms
+            if now // DAY_MS != day:
+                day, used_today = now // DAY_MS, 0
+            if now >= window_end:
+                used_in_window = 0
+            program = rng.choice(programs)
+            consume = {"rpm": rng.randrange(1, 20), "day": rng.randrange(1, 25),
+                       "session": rng.randrange(1, 12)}
+            correct = None
+            if rng.random() < 0.4:
+                correct = {name: -rng.randrange(amount) for name, amount in consume.items()}
+            outcome = program.acquire("user-1", "api", consume, correct)
+            if outcome:
+                if now >= window_end:
+                    window_end = now + 5 * HOUR_MS
+                for name, amount in (correct or {}).items():
+                    consume[name] += amount
+                used_today += consume["day"]
+                used_in_window += consume["session"]
+            with self.subTest(step=step, program=program, now=now):
+                self.assertLessEqual(used_today, 200)
+                self.assertLessEqual(used_in_window, 80)
+                for entity in ("user-1", "org-1"):
+                    self.assert_agree(programs, {"day": 200 - used_today,
+                                                 "session": 80 - used_in_window}, entity=entity)
+        self.assertEqual(self.stint.run("store", "check")["problem_count"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
