@@ -74,20 +74,22 @@ class World {
     EntityOptions options;
     options.parent = parent;
     options.cascade = parent.has_value();
-    return run(draw, [&](ops::Context& cx) { return ops::create_entity(cx, id, options); },
-               [](const Entity& entity) { return entity.id + " " + entity.parent.value_or("-"); });
+    return run(
+        draw, [&](ops::Context& cx) { return ops::create_entity(cx, id, options); },
+        [](const Entity& entity) { return entity.id + " " + entity.parent.value_or("-"); });
   }
   std::string set_limits(std::uint64_t draw, const Scope& scope, const std::vector<Limit>& limits) {
-    return run(draw,
-               [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits, {}); },
-               [](const LimitsChange& change) {
-                 return std::to_string(change.before.limits.size()) + " limits before, " +
-                        std::to_string(change.buckets) + " buckets";
-               });
+    return run(
+        draw, [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits, {}); },
+        [](const LimitsChange& change) {
+          return std::to_string(change.before.limits.size()) + " limits before, " +
+                 std::to_string(change.buckets) + " buckets";
+        });
   }
   std::string delete_limits(std::uint64_t draw, const Scope& scope) {
-    return run(draw, [&](ops::Context& cx) { return ops::delete_limits(cx, scope, false); },
-               [](const LimitsChange& change) { return std::to_string(change.buckets); });
+    return run(
+        draw, [&](ops::Context& cx) { return ops::delete_limits(cx, scope, false); },
+        [](const LimitsChange& change) { return std::to_string(change.buckets); });
   }
   std::string available(std::uint64_t draw, const std::string& entity) {
     return run(
@@ -97,14 +99,14 @@ class World {
   /// Keeps the lease, if any.
   std::string acquire(std::uint64_t draw, const AcquireRequest& request) {
     ops::LeaseRecord lease;
-    std::string text =
-        run(draw, [&](ops::Context& cx) { return ops::acquire(cx, request, lease); },
-            [](const ops::Acquired& acquired) {
-              std::string outcome = acquired.outcome == Outcome::kAdmitted   ? "admitted"
-                                    : acquired.outcome == Outcome::kRejected ? "rejected"
-                                                                             : "disabled";
-              return outcome + text_of(acquired.limits);
-            });
+    std::string text = run(
+        draw, [&](ops::Context& cx) { return ops::acquire(cx, request, lease); },
+        [](const ops::Acquired& acquired) {
+          std::string outcome = acquired.outcome == Outcome::kAdmitted   ? "admitted"
+                                : acquired.outcome == Outcome::kRejected ? "rejected"
+                                                                         : "disabled";
+          return outcome + text_of(acquired.limits);
+        });
     if (text.rfind("admitted", 0) == 0) leases_.push_back(std::move(lease));
     return text;
   }
@@ -157,8 +159,14 @@ class World {
   template <typename Make>
   auto run(std::uint64_t draw, const Make& make) {
     Random random(draw);
-    ops::Context cx{ns_,       engine_->capabilities(), ResetRule::kCompatible, kBurstTolerance,
-                    settings_, caches_,                 random,                 nullptr};
+    ops::Context cx{ns_,
+                    engine_->capabilities(),
+                    ResetRule::kCompatible,
+                    kBurstTolerance,
+                    settings_,
+                    caches_,
+                    random,
+                    nullptr};
     cx.cache_generation = caches_.generation();
     limiter::DriverSetup with = setup(cx.past_deadline_allowed);
     with.store_asked = &cx.store_asked;
@@ -215,7 +223,8 @@ class Story {
     worlds_.push_back(std::make_unique<World>(
         "memory", std::make_shared<Shared>(store::make_memory_engine()), clock_));
     worlds_.push_back(std::make_unique<World>(
-        "rocksdb", std::make_shared<Shared>(store::open_rocksdb_engine(directory_.path(), {}).value()),
+        "rocksdb",
+        std::make_shared<Shared>(store::open_rocksdb_engine(directory_.path(), {}).value()),
         clock_));
     worlds_.push_back(
         std::make_unique<World>("dynamodb", new_table(store::IndexLayout::kCompatible), clock_));
@@ -310,9 +319,8 @@ class Story {
   void set_limits() {
     Scope at = scope();
     std::vector<Limit> drawn = limits();
-    compare("set limits", [&](World& world, std::uint64_t draw) {
-      return world.set_limits(draw, at, drawn);
-    });
+    compare("set limits",
+            [&](World& world, std::uint64_t draw) { return world.set_limits(draw, at, drawn); });
   }
   void delete_limits() {
     Scope at = scope();
@@ -328,9 +336,8 @@ class Story {
           {limit, MilliTokens(static_cast<std::int64_t>(random_.below(12'000)))});
     }
     if (request.consume.empty()) request.consume.push_back({"rate", 1});
-    compare("acquire " + request.entity, [&](World& world, std::uint64_t draw) {
-      return world.acquire(draw, request);
-    });
+    compare("acquire " + request.entity,
+            [&](World& world, std::uint64_t draw) { return world.acquire(draw, request); });
   }
 
   void settle() {

@@ -30,11 +30,14 @@ std::shared_ptr<store::dynamodb::TableEngine> new_table(store::IndexLayout layou
   std::string name = new_table_name();
   // One for all tables: they share its thread and its connections.
   static limiter::Connection connection = limiter::connect(server_options(name)).value();
-  TableTask task{*connection.client, name, Steady::now() + std::chrono::seconds(20),
-                 timer_pace(connection.http), {}};
+  TableTask task{*connection.client,
+                 name,
+                 Steady::now() + std::chrono::seconds(20),
+                 timer_pace(connection.http),
+                 {}};
   complete_table(task, layout, schema::kExpiryAttr).value();
-  std::shared_ptr<TableEngine> engine = make_table_engine(
-      connection.http, connection.client, name, connection.location_of(name));
+  std::shared_ptr<TableEngine> engine =
+      make_table_engine(connection.http, connection.client, name, connection.location_of(name));
   engine->set_layout(layout);
   return engine;
 }
