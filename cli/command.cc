@@ -30,21 +30,35 @@ TimePoint Globals::now() {
 }
 
 Result<Store> Globals::open_store(IfMissing if_missing) {
-  if (store_name == "memory:") return open_memory();
   StoreOptions options;
   options.create_if_missing = if_missing == IfMissing::kCreate;
   options.durability = durability;
   now();
   options.clock = clock_.get();
-  options.audit = audit;
-  if (!principal.empty()) options.principal = principal;
-  Result<Store> store = open_embedded(store_name, options);
-  if (!store && store.error().code() == ErrorCode::kNotFound) {
+  Result<Store> store = open_store(options);
+  if (store || store.error().code() != ErrorCode::kNotFound) return store;
+  if (std::holds_alternative<Directory>(store_address)) {
     return Error(ErrorCode::kNotFound,
                  "there is no store in \"" + store_name +
                      "\"; `stint limits set` and `stint entity create` make one");
   }
+  hint = "`stint table create` makes a table; `stint doctor` looks for what is wrong.\n";
   return store;
+}
+
+Result<Store> Globals::open_store(const StoreOptions& options) {
+  if (const auto* directory = std::get_if<Directory>(&store_address)) {
+    return open_embedded(directory->path, options);
+  }
+  if (const auto* table = std::get_if<DynamoDbOptions>(&store_address)) {
+    return open_dynamodb(*table, options);
+  }
+  return open_memory(options);
+}
+
+Result<DynamoDbOptions> Globals::table_options() const {
+  if (const auto* table = std::get_if<DynamoDbOptions>(&store_address)) return *table;
+  return Error::invalid("store", store_name, "must be dynamodb://TABLE for this command");
 }
 
 Result<Limiter> Globals::open_limiter(IfMissing if_missing) {
@@ -59,6 +73,8 @@ Limiter Globals::make_limiter(Store store) {
   LimiterOptions options;
   options.name_space = name_space;
   options.clock = clock_.get();
+  options.audit = audit;
+  if (!principal.empty()) options.principal = principal;
   return Limiter(std::move(store), options);
 }
 

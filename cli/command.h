@@ -16,6 +16,7 @@
 
 #include "base/timezone.h"
 #include "cli/render.h"
+#include "cli/store_address.h"
 #include "cli/terminal.h"
 #include "stint/limiter.h"
 #include "stint/result.h"
@@ -48,8 +49,9 @@ class Globals {
 
   /// One JSON object on `out` instead of text.
   bool json = false;
-  /// `memory:` or a directory.
+  /// --store as it was given, and what it means.
   std::string store_name;
+  StoreAddress store_address = InMemory{};
   /// What an acknowledged write to a directory survives.
   Durability durability = Durability::kProcess;
   std::string name_space = "default";
@@ -72,8 +74,12 @@ class Globals {
   /// All that a command decides and shows goes by this one reading, so that what is shown is what
   /// was decided.
   TimePoint now();
-  /// The store of --store. One in memory is created empty.
+  /// The store of --store. One in memory is created empty; a table is never created.
   Result<Store> open_store(IfMissing if_missing);
+  /// The same with options of the command's own.
+  Result<Store> open_store(const StoreOptions& options);
+  /// The table of --store, for commands about tables. Errors: `kInvalidArgument`.
+  Result<DynamoDbOptions> table_options() const;
   /// A limiter of --namespace over the store, with a clock that stands at `now`.
   Result<Limiter> open_limiter(IfMissing if_missing);
   /// The same over an opened store.
@@ -121,6 +127,9 @@ void add_available_command(CLI::App& app, Globals& globals);
 void add_explain_command(CLI::App& app, Globals& globals);
 void add_entity_command(CLI::App& app, Globals& globals);
 void add_limits_command(CLI::App& app, Globals& globals);
+void add_namespace_command(CLI::App& app, Globals& globals);
+void add_table_command(CLI::App& app, Globals& globals);
+void add_doctor_command(CLI::App& app, Globals& globals);
 
 }  // namespace stint::cli
 

@@ -36,13 +36,14 @@ constexpr const char* kFooter =
     "  4   store, entity or limits not found\n"
     "  5   exists already, or lost against other writers\n"
     "  6   a stored item is corrupt\n"
-    "  7   a check of the store found problems\n"
+    "  7   a check of the store or its table found problems\n"
     "  10  rejected, or refused by policy\n"
     "  130 interrupted by a signal\n"
     "\n"
     "Environment:\n"
     "  STINT_STORE       read where --store is not given\n"
     "  STINT_DURABILITY  read where --durability is not given\n"
+    "  AWS_...           region, profile and keys for dynamodb://, as other programs read them\n"
     "  TZ                read where --tz is not given\n"
     "  NO_COLOR          if set, no colours\n"
     "\n"
@@ -142,11 +143,9 @@ int report(const Error& error, bool json, std::string_view hint, std::ostream& o
 
 Status apply_options(Globals& globals, const std::string& now, const std::string& zone,
                      const std::string& durability) {
-  const std::string& store = globals.store_name;
-  bool other_kind = store.find("://") != std::string::npos || store.rfind("memory:", 0) == 0;
-  if (other_kind && store != "memory:") {
-    return Error::invalid("store", store, "must be a directory or memory:");
-  }
+  Result<StoreAddress> address = parse_store_address(globals.store_name);
+  if (!address) return address.error();
+  globals.store_address = *std::move(address);
   Result<Durability> survives = parse_durability(durability);
   if (!survives) return survives.error();
   globals.durability = *survives;
@@ -203,8 +202,9 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   app.set_version_flag("--version", fmt::format("stint {}", version()),
                        "Print the version and exit");
   add_text_option(app, "--store", globals.store_name, "DIR",
-                  "Where everything is kept: a directory, or memory: for a store that is gone when "
-                  "the command ends")
+                  "Where everything is kept: a directory, "
+                  "dynamodb://TABLE?region=R&endpoint=URL&profile=P, or memory: for a store that "
+                  "is gone when the command ends")
       ->capture_default_str();
   add_text_option(app, "--durability", durability, "LEVEL",
                   "What an acknowledged write survives: process (a killed process) or machine (a "
@@ -233,8 +233,11 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   add_entity_command(app, globals);
   add_limits_command(app, globals);
   add_manifest_command(app, globals);
+  add_namespace_command(app, globals);
   add_replay_command(app, globals);
   add_store_command(app, globals);
+  add_table_command(app, globals);
+  add_doctor_command(app, globals);
   add_completion_command(app, globals);
   add_help_man_command(app, globals);
 

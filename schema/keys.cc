@@ -58,6 +58,10 @@ store::Key import_record_key() {
   return store::Key(system_partition(kReservedNamespace), "#STINT#IMPORT");
 }
 
+store::Key probe_key(std::string_view id) {
+  return store::Key(system_partition(kReservedNamespace), "#STINT#PROBE#" + std::string(id));
+}
+
 store::Key namespace_name_key(std::string_view name) {
   return store::Key(system_partition(kReservedNamespace), join({kNamespaceNamePrefix, name}));
 }

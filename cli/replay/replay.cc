@@ -31,7 +31,8 @@ bool concerns_one_record(ErrorCode code) {
     case ErrorCode::kVersionMismatch:
     case ErrorCode::kExists:
     case ErrorCode::kConflict:
-    case ErrorCode::kAccessDenied: return false;
+    case ErrorCode::kAccessDenied:
+    case ErrorCode::kCancelled: return false;
   }
   return false;
 }

@@ -25,7 +25,6 @@
 namespace stint::cli {
 namespace {
 
-constexpr std::string_view kMemory = "memory:";
 // Nobody else changes the configuration while a replay runs, so that it need never be read again.
 constexpr Millis kForever = std::chrono::hours(24 * 36'500);
 
@@ -89,14 +88,20 @@ Result<RequestRules> parse_rules(const ReplayArguments& arguments) {
 }
 
 bool in_memory(const ReplayArguments& arguments, const Globals& globals) {
-  return !arguments.store_given || globals.store_name == kMemory;
+  return !arguments.store_given || std::holds_alternative<InMemory>(globals.store_address);
 }
 
 Status check_store_empty(const ReplayArguments& arguments, const Globals& globals) {
   if (in_memory(arguments, globals) || arguments.force) return {};
+  const auto* directory = std::get_if<Directory>(&globals.store_address);
+  if (directory == nullptr) {
+    return Error::invalid("store", globals.store_name,
+                          "may hold what is ahead of the recorded times, and others may use it; "
+                          "add --force for a table that is there for the replay alone");
+  }
   std::error_code code;
-  if (!std::filesystem::exists(globals.store_name, code) ||
-      std::filesystem::is_empty(globals.store_name, code)) {
+  if (!std::filesystem::exists(directory->path, code) ||
+      std::filesystem::is_empty(directory->path, code)) {
     return {};
   }
   return Error::invalid("store", globals.store_name,
@@ -152,9 +157,8 @@ Result<int> run_replay(const ReplayArguments& arguments, Globals& globals) {
     if (!writer) return writer.error();
     decisions = std::move(*writer);
   }
-  Result<Store> store = in_memory(arguments, globals)
-                            ? open_memory(store_options)
-                            : open_embedded(globals.store_name, store_options);
+  Result<Store> store = in_memory(arguments, globals) ? open_memory(store_options)
+                                                      : globals.open_store(store_options);
   if (!store) return store.error();
   ReplayClock clock;
   LimiterOptions options;

@@ -134,9 +134,11 @@ Result<int> run_export(const ExportArguments& arguments, Globals& globals) {
   options.on_progress = watch.callback();
   if (to_output) return export_to_output(*store, options, watch, globals);
 
-  std::error_code code;
-  std::string name =
-      std::filesystem::absolute(globals.store_name, code).lexically_normal().string();
+  std::string name = globals.store_name;
+  if (const auto* directory = std::get_if<Directory>(&globals.store_address)) {
+    std::error_code code;
+    name = std::filesystem::absolute(directory->path, code).lexically_normal().string();
+  }
   Result<ExportFile> file =
       arguments.resume ? ExportFile::resume(arguments.file, name, arguments.form)
                        : ExportFile::create(arguments.file, name, arguments.form, arguments.force);

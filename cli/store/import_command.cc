@@ -65,17 +65,18 @@ std::string in_short(const Error& error) {
   return text + error.reason();
 }
 
-Result<Store> open_target(const ImportArguments& arguments, const Globals& globals,
+Result<Store> open_target(const ImportArguments& arguments, Globals& globals,
                           const std::optional<StoreSettings>& settings) {
   StoreOptions options;
   options.create_if_missing = false;
-  Result<Store> store = open_embedded(globals.store_name, options);
+  Result<Store> store = globals.open_store(options);
   bool missing = !store && store.error().code() == ErrorCode::kNotFound;
-  if (!missing || arguments.resume) return store;
+  bool can_be_made = std::holds_alternative<Directory>(globals.store_address);
+  if (!missing || arguments.resume || !can_be_made) return store;
   // A new store takes over what can be chosen.
   if (settings) options.reset_rule = settings->reset_rule;
   options.create_if_missing = true;
-  return arguments.dry_run ? open_memory(options) : open_embedded(globals.store_name, options);
+  return arguments.dry_run ? open_memory(options) : globals.open_store(options);
 }
 
 // The lines that a dry run found bad.
@@ -211,7 +212,7 @@ Result<int> run_abandon(const ImportArguments& arguments, Globals& globals) {
 Result<int> run_import(const ImportArguments& arguments, Globals& globals) {
   if (arguments.abandon) return run_abandon(arguments, globals);
   if (arguments.file.empty()) return Error::invalid("FILE", "", "is missing");
-  if (globals.store_name == "memory:") {
+  if (std::holds_alternative<InMemory>(globals.store_address)) {
     return Error::invalid("store", globals.store_name, "would be gone at once; name a directory");
   }
   if (arguments.resume && arguments.dry_run) {

@@ -200,10 +200,12 @@ Result<int> run_check(const CheckArguments& arguments, Globals& globals) {
 }
 
 Result<int> run_backup(const BackupArguments& arguments, Globals& globals) {
-  globals.hint =
-      "A directory is open in one process at a time. While a program of yours has it open, only "
-      "that\nprogram can make the backup, and need not stop for it: stint::backup_store "
-      "(docs/guide/care.md).\n";
+  if (std::holds_alternative<Directory>(globals.store_address)) {
+    globals.hint =
+        "A directory is open in one process at a time. While a program of yours has it open, only "
+        "that\nprogram can make the backup, and need not stop for it: stint::backup_store "
+        "(docs/guide/care.md).\n";
+  }
   Result<Store> store = globals.open_store(IfMissing::kFail);
   if (!store && store.error().code() != ErrorCode::kUnavailable) globals.hint.clear();
   if (!store) return store.error();

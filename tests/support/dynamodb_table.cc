@@ -6,6 +6,7 @@
 
 #include "limiter/dynamodb/connection.h"
 #include "schema/attributes.h"
+#include "store/attribute.h"
 #include "store/dynamodb/table.h"
 #include "tests/support/dynoxide.h"
 
@@ -29,15 +30,16 @@ std::shared_ptr<store::dynamodb::TableEngine> new_table(store::IndexLayout layou
   using namespace store::dynamodb;
   std::string name = new_table_name();
   // One for all tables: they share its thread and its connections.
-  static limiter::Connection connection = limiter::connect(server_options(name)).value();
+  static limiter::DynamoDbConnection connection =
+      limiter::connect_dynamodb(server_options(name)).value();
   TableTask task{*connection.client,
                  name,
                  Steady::now() + std::chrono::seconds(20),
                  timer_pace(connection.http),
                  {}};
-  complete_table(task, layout, schema::kExpiryAttr).value();
+  complete_table(task, layout, store::name_of(schema::kExpiryAttr)).value();
   std::shared_ptr<TableEngine> engine =
-      make_table_engine(connection.http, connection.client, name, connection.location_of(name));
+      make_table_engine(connection.http, connection.client, name, connection.place());
   engine->set_layout(layout);
   return engine;
 }

@@ -1,0 +1,100 @@
+#include "limiter/dynamodb/connection.h"
+
+#include <utility>
+
+#include "store/dynamodb/table_definition.h"
+#include "store/dynamodb/url.h"
+
+namespace stint::limiter {
+namespace {
+
+namespace dynamodb = store::dynamodb;
+
+// Without the text, which may hold a password.
+Error bad_endpoint(std::string_view reason) {
+  return Error::invalid("endpoint", "", "cannot be used: " + std::string(reason));
+}
+
+Result<std::string> checked_endpoint(const std::string& text) {
+  Result<dynamodb::Url> url = dynamodb::parse_url(text);
+  if (!url) return bad_endpoint(url.error().reason());
+  if (url->path != "/" || !url->query.empty()) {
+    return bad_endpoint("it has more than scheme, host and port");
+  }
+  return url->origin();
+}
+
+}  // namespace
+
+std::string DynamoDbConnection::place() const {
+  std::string text = "the table " + table + " in " + region;
+  if (own_endpoint) text += " at " + endpoint;
+  return text;
+}
+
+Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
+                                            const dynamodb::Surroundings& surroundings) {
+  if (Status named = dynamodb::check_table_name(options.table); !named) return named.error();
+  Result<dynamodb::Location> location = dynamodb::standard_location(surroundings, options.profile);
+  if (!location) return location.error();
+
+  DynamoDbConnection connection;
+  connection.table = options.table;
+  connection.region = options.region.empty() ? location->region : options.region;
+  if (connection.region.empty()) {
+    return Error::invalid("region", "",
+                          "is not said anywhere: name it with the table, in AWS_REGION, or in the "
+                          "profile");
+  }
+  if (!dynamodb::is_region_name(connection.region)) {
+    return Error::invalid("region", connection.region, "is no name of a region");
+  }
+  std::string endpoint = options.endpoint.empty() ? location->endpoint : options.endpoint;
+  connection.own_endpoint = !endpoint.empty();
+  if (!connection.own_endpoint) {
+    endpoint = dynamodb::service_endpoint("dynamodb", connection.region);
+  }
+  Result<std::string> checked = checked_endpoint(endpoint);
+  if (!checked) return checked.error();
+  connection.endpoint = *std::move(checked);
+
+  dynamodb::HttpOptions http_options;
+  http_options.connect_timeout = options.connect_timeout;
+  http_options.max_connections = options.max_connections;
+  http_options.ca_file = options.ca_file;
+  Result<std::shared_ptr<dynamodb::HttpClient>> http = dynamodb::make_http_client(http_options);
+  if (!http) return http.error();
+  connection.http = *std::move(http);
+
+  dynamodb::CredentialOptions credentials;
+  credentials.profile = options.profile;
+  credentials.region = connection.region;
+  if (options.keys) {
+    credentials.fixed.emplace();
+    credentials.fixed->access_key_id = options.keys->access_key_id;
+    credentials.fixed->secret_access_key = options.keys->secret_access_key;
+    credentials.fixed->session_token = options.keys->session_token;
+    credentials.fixed->source = "the program";
+  }
+  connection.credentials =
+      dynamodb::standard_credentials(connection.http, std::move(credentials), surroundings);
+
+  dynamodb::ClientOptions client;
+  client.region = connection.region;
+  client.endpoint = connection.endpoint;
+  client.http = http_options;
+  client.attempt_timeout = options.attempt_timeout;
+  connection.client = dynamodb::make_client(connection.http, connection.credentials, client);
+  return connection;
+}
+
+TableLayout table_layout(store::IndexLayout layout) {
+  return layout == store::IndexLayout::kCompatible ? TableLayout::kCompatible : TableLayout::kLean;
+}
+
+store::IndexLayout index_layout(TableLayout layout) {
+  return layout == TableLayout::kCompatible ? store::IndexLayout::kCompatible
+                                            : store::IndexLayout::kKeysOnly;
+}
+
+}  // namespace stint::limiter

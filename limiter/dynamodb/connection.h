@@ -1,0 +1,44 @@
+// The way to the service, made from a caller's options.
+#ifndef STINT_LIMITER_DYNAMODB_CONNECTION_H_
+#define STINT_LIMITER_DYNAMODB_CONNECTION_H_
+
+#include <memory>
+#include <string>
+
+#include "stint/dynamodb.h"
+#include "stint/result.h"
+#include "store/dynamodb/client.h"
+#include "store/dynamodb/credentials.h"
+#include "store/dynamodb/http.h"
+#include "store/engine.h"
+
+namespace stint::limiter {
+
+struct DynamoDbConnection {
+  std::string table;
+  std::string region;
+  /// "https://host[:port]".
+  std::string endpoint;
+  /// Whether the endpoint was named rather than being the service's own for the region.
+  bool own_endpoint = false;
+  std::shared_ptr<store::dynamodb::HttpClient> http;
+  std::shared_ptr<store::dynamodb::CredentialProvider> credentials;
+  std::shared_ptr<store::dynamodb::Client> client;
+
+  /// "the table limits in eu-central-1", for people.
+  std::string place() const;
+};
+
+/// Settles table, region and endpoint and starts the client's thread; sends nothing. Errors:
+/// `kInvalidArgument` with the field `table`, `region`, `endpoint` or `profile`, or naming a line
+/// of the configuration files; `kUnavailable` when the client cannot be set up.
+Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
+                                            const store::dynamodb::Surroundings& surroundings =
+                                                store::dynamodb::Surroundings::of_process());
+
+TableLayout table_layout(store::IndexLayout layout);
+store::IndexLayout index_layout(TableLayout layout);
+
+}  // namespace stint::limiter
+
+#endif  // STINT_LIMITER_DYNAMODB_CONNECTION_H_
