@@ -387,7 +387,7 @@ bool choose_other_shard(Context& cx, Leg& leg) {
   return unfit;
 }
 
-const NamedLimit* hindered_by_shards(const Leg& leg, TimePoint now) {
+const NamedLimit* find_hindrance(const Leg& leg, TimePoint now) {
   if (!leg.exists() || leg.state.shard_count <= 1 || leg.bypass != BypassMode::kEnforce) {
     return nullptr;
   }

@@ -21,7 +21,7 @@ class LeaseOf : public LimiterTest {
 
   std::int64_t balance(const std::string& limit) { return field(limit, "tk").value(); }
 };
-STINT_ON_EVERY_ENGINE(LeaseOf);
+STINT_ON_EVERY_STORE(LeaseOf);
 
 TEST_P(LeaseOf, Decision15_SettleAfterARestSpendsTheRefillFirst) {
   limiter->set_limits(kUser, kApi, {Limit::rate("bucket", 100, 20, 1s)}).value();
