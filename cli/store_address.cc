@@ -56,8 +56,8 @@ Status read_parameter(DynamoDbOptions& options, std::string_view text) {
                           "is no parameter of a table; there are region, endpoint and profile");
   }
   if (equals == std::string_view::npos || equals + 1 == text.size()) {
-    return Error::invalid("store", name, "has no value; leave it out or write " +
-                                             std::string(name) + "=VALUE");
+    return Error::invalid("store", name,
+                          "has no value; leave it out or write " + std::string(name) + "=VALUE");
   }
   if (!value->empty()) return Error::invalid("store", name, "is given twice");
   std::optional<std::string> decoded = percent_decoded(text.substr(equals + 1));

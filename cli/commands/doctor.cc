@@ -28,8 +28,8 @@ VerdictWords words_of(Diagnosis::Verdict verdict) {
   return {"bad", "BAD", std::nullopt};
 }
 
-void print_json(Globals& globals, const std::string& table,
-                const std::vector<Diagnosis>& diagnoses, bool good) {
+void print_json(Globals& globals, const std::string& table, const std::vector<Diagnosis>& diagnoses,
+                bool good) {
   JsonWriter json;
   json.begin_object();
   json.member("table", table);
@@ -77,7 +77,8 @@ Result<int> run_doctor(const DoctorArguments&, Globals& globals) {
 
 void add_doctor_command(CLI::App& app, Globals& globals) {
   CLI::App* doctor = add_subcommand(
-      app, "doctor", "Look for what keeps a limiter from using its DynamoDB table, and say what to do",
+      app, "doctor",
+      "Look for what keeps a limiter from using its DynamoDB table, and say what to do",
       "stint doctor --store dynamodb://limits?region=eu-central-1\n\nOne line a question, with ok, "
       "warning or BAD, and the remedy. Exit code 7 where anything is BAD.\nWrites one item of its "
       "own and removes it, to see whether it may.");

@@ -162,8 +162,7 @@ Result<int> run_set(const SetArguments& arguments, Globals& globals) {
   Result<Store> store =
       globals.open_store(arguments.dry_run ? IfMissing::kFail : IfMissing::kCreate);
   // What would happen can be told without making a store.
-  bool nothing_yet = arguments.dry_run && !store &&
-                     store.error().code() == ErrorCode::kNotFound &&
+  bool nothing_yet = arguments.dry_run && !store && store.error().code() == ErrorCode::kNotFound &&
                      std::holds_alternative<Directory>(globals.store_address);
   if (nothing_yet) store = open_memory();
   if (!store) return store.error();

@@ -115,9 +115,9 @@ void add_namespace_command(CLI::App& app, Globals& globals) {
   group->require_subcommand(1);
   add_one_name(*group, globals, "register",
                "Register a namespace beforehand; its first use would do so, too", run_register);
-  CLI::App* list = add_subcommand(
-      *group, "list", "List all namespaces, also deleted ones that can be recovered",
-      "stint namespace list");
+  CLI::App* list =
+      add_subcommand(*group, "list", "List all namespaces, also deleted ones that can be recovered",
+                     "stint namespace list");
   set_action(*list, std::make_shared<ListArguments>(), globals, run_list);
   add_one_name(*group, globals, "show", "Show a namespace", run_show);
 }

@@ -102,11 +102,13 @@ Status enable_expiry(const TableTask& task, std::string_view attribute) {
     const CallTrouble& trouble = *std::get_if<CallTrouble>(&result);
     // The service refuses as invalid what was done already, and any change for a while after one.
     bool refused = is_trouble(result, ServiceTrouble::kValidation);
-    if (!refused && !may_come_about(result)) return error_of(trouble, task.table, "switching expiry on");
+    if (!refused && !may_come_about(result))
+      return error_of(trouble, task.table, "switching expiry on");
     Result<ExpiryState> expiry = describe_expiry(task);
     if (!expiry) return expiry.error();
     if (expiry->enabled() && expiry->attribute == attribute) return {};
-    if (refused && expiry->status != "DISABLING") return error_of(trouble, task.table, "switching expiry on");
+    if (refused && expiry->status != "DISABLING")
+      return error_of(trouble, task.table, "switching expiry on");
     if (Status waited = patience.wait("expiry " + expiry->status); !waited) return waited.error();
   }
 }
@@ -128,7 +130,8 @@ Status mend(const TableTask& task, IndexLayout layout, const TableProblem& probl
                                stream ? enable_stream_body(task.table)
                                       : create_index_body(task.table, layout, problem.index),
                                true);
-      if (!may_come_about(result)) return error_of(*std::get_if<CallTrouble>(&result), task.table, doing);
+      if (!may_come_about(result))
+        return error_of(*std::get_if<CallTrouble>(&result), task.table, doing);
       accepted = std::holds_alternative<std::string>(result);
     }
     Result<TableState> table = wait_until_active(task, false);

@@ -36,8 +36,8 @@ struct TableTask {
 std::string text_of(const CallTrouble& trouble, std::string_view table);
 
 /// The error of a call about a table that failed, `doing` being what was done: "describing the
-/// table". `kNotFound` without the table, `kAccessDenied`, `kThrottled`, `kConflict` while the table
-/// is being changed, `kOutcomeUnknown` for a write that may have been applied, otherwise
+/// table". `kNotFound` without the table, `kAccessDenied`, `kThrottled`, `kConflict` while the
+/// table is being changed, `kOutcomeUnknown` for a write that may have been applied, otherwise
 /// `kUnavailable`.
 Error error_of(const CallTrouble& trouble, std::string_view table, std::string_view doing);
 

@@ -240,8 +240,9 @@ std::string enable_stream_body(std::string_view table) {
 std::string create_index_body(std::string_view table, IndexLayout layout, int number) {
   assert(check_table_name(table));
   assert(number >= 1 && number <= kIndexCount);
-  return named(table) + ",\"AttributeDefinitions\":[" + string_attribute(name_of(index_pk(number))) +
-         ',' + string_attribute(name_of(index_sk(number))) +
+  return named(table) + ",\"AttributeDefinitions\":[" +
+         string_attribute(name_of(index_pk(number))) + ',' +
+         string_attribute(name_of(index_sk(number))) +
          "],\"GlobalSecondaryIndexUpdates\":[{\"Create\":" + global_index(layout, number) + "}]}";
 }
 

@@ -97,9 +97,9 @@ TEST(StoreAddress, WhatIsMalformedIsRefusedAndNamed) {
 }
 
 TEST(StoreAddress, ErrorsShowNoPassword) {
-  for (const char* text : {"dynamodb://me:secret@limits", "dynamodb://limits?profile=secret%",
-                           "dynamodb://limits?endpoint=http://me:secret%@host",
-                           "https://me:secret@host/limits"}) {
+  for (const char* text :
+       {"dynamodb://me:secret@limits", "dynamodb://limits?profile=secret%",
+        "dynamodb://limits?endpoint=http://me:secret%@host", "https://me:secret@host/limits"}) {
     EXPECT_EQ(error_of(text).message().find("secret"), std::string::npos) << text;
   }
 }

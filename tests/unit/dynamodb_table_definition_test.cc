@@ -146,9 +146,9 @@ TEST(TableDefinition, EachFlawIsFound) {
   auto only = [](TableFlaw flaw) { return std::vector<TableFlaw>{flaw}; };
 
   std::string keys = R"("AttributeName":"PK","KeyType":"HASH")";
-  EXPECT_EQ(flaws(replaced(good, keys, R"("AttributeName":"LSI1SK","KeyType":"HASH")"),
-                  good_expiry()),
-            only(kKeys));
+  EXPECT_EQ(
+      flaws(replaced(good, keys, R"("AttributeName":"LSI1SK","KeyType":"HASH")"), good_expiry()),
+      only(kKeys));
   EXPECT_EQ(flaws(replaced(good, R"("SK","AttributeType":"S")", R"("SK","AttributeType":"N")"),
                   good_expiry()),
             only(kKeys));

@@ -70,8 +70,7 @@ class TableLife : public testing::Test {
     client.expect("DescribeTable", trouble(ServiceTrouble::kNoSuchTable));
   }
   void describes_without(const std::string& text) {
-    std::string body =
-        with_status(create_table_body("limits", IndexLayout::kCompatible), "ACTIVE");
+    std::string body = with_status(create_table_body("limits", IndexLayout::kCompatible), "ACTIVE");
     std::size_t at = body.find(text);
     ASSERT_NE(at, std::string::npos);
     body.replace(at, text.size(), "\"Left\":true");
