@@ -295,6 +295,8 @@ bool plan_fast(const BucketState& state, std::span<const Worth> worths,
     const Demand* demand = find_demand(demands, i);
     if (limit.reserved) {
       if (!debits(demands)) continue;
+      // Which the locked form does without, and refills.
+      if (limit.balance < kWriteCost) return false;
       LimitWrite write;
       write.limit = i;
       write.change = BalanceChange::kAdd;

@@ -1047,8 +1047,12 @@ void BucketWrite::assign_bypass(const BucketLayout& layout, const bucket::Bucket
     out.number(Test::kGreater, n.bypass, to_epoch_ms(now));
   }
   out.absent_or(Test::kGreater, n.ttl, to_epoch_s(now));
+  // Nothing refills the reserved limit under bypass: once it is used up, this goes on without it.
+  auto charged = [&](const LimitState& limit) {
+    return limit.reserved && limit.balance >= bucket::kWriteCost;
+  };
   for (std::size_t i = 0; i < state.limits.size(); ++i) {
-    if (!state.limits[i].reserved) continue;
+    if (!charged(state.limits[i])) continue;
     out.number(Test::kGreaterOrEqual, layout.attr(i, Field::kBalance), bucket::kWriteCost);
   }
   out.set(n.nonce, nonce);
@@ -1057,7 +1061,7 @@ void BucketWrite::assign_bypass(const BucketLayout& layout, const bucket::Bucket
     if (amount != 0) out.add(layout.attr(limit, Field::kConsumed), amount);
   }
   for (std::size_t i = 0; i < state.limits.size(); ++i) {
-    if (!state.limits[i].reserved) continue;
+    if (!charged(state.limits[i])) continue;
     out.add(layout.attr(i, Field::kBalance), -bucket::kWriteCost);
     out.add(layout.attr(i, Field::kConsumed), bucket::kWriteCost);
   }

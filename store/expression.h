@@ -70,7 +70,8 @@ enum class Test : std::uint8_t {
   kPresent,  ///< The attribute exists.
   kAbsent,
   kEqual,
-  kNotEqual,  ///< True only for a present attribute of another value, as in DynamoDB.
+  kNotEqual,  ///< True only for a present attribute of another value; DynamoDB's own `<>` is true
+              ///< of an absent one, too.
   kLess,
   kLessOrEqual,
   kGreater,

@@ -3,6 +3,7 @@
 #define STINT_STORE_DYNAMODB_CLIENT_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,6 +40,14 @@ struct CallTrouble {
 /// The body of a reply, or why there is none.
 using CallResult = std::variant<std::string, CallTrouble>;
 
+/// What a client has done since it was made.
+struct ClientCounters {
+  std::uint64_t attempts = 0;   ///< Requests that were sent or meant to be.
+  std::uint64_t repeats = 0;    ///< Those of them that repeated another, for whatever reason.
+  std::uint64_t throttles = 0;  ///< Replies by which the service asked to slow down.
+  std::uint64_t unknown = 0;    ///< Calls that ended with `maybe_applied`.
+};
+
 /// Thread-safe.
 class Client {
  public:
@@ -47,20 +56,27 @@ class Client {
   using Done = std::function<void(CallResult)>;
   /// Sends one operation of the service. Repeats, with full jitter and within a budget, what
   /// cannot have been applied (throttled, unavailable, not sent) and, unless `writes`, all that may
-  /// pass; never a write that may have been applied. `done` is called once, on the client's thread
-  /// or, where nothing is sent, before this returns.
+  /// pass; never a write that may have been applied, but for a transaction that the service says is
+  /// in progress: the same body carries the same token. Signs anew, once, when the service says
+  /// that the time is off, and once with fresh credentials when it does not take those at hand.
+  /// `done` is called once, on the thread of the HTTP client or of the credentials or, where
+  /// nothing is sent, before this returns. When the last owner lets go, calls end with what is
+  /// under way.
   virtual void start(std::string_view operation, std::string body, bool writes,
                      Steady::time_point deadline, Done done) = 0;
 
-  /// The same, and waits.
+  /// The same, and waits. Not to be called on the thread of the HTTP client.
   CallResult call(std::string_view operation, std::string body, bool writes,
                   Steady::time_point deadline);
 
   /// How far this machine's clock is behind the service's, as far as known: zero until a reply said
-  /// otherwise.
+  /// otherwise. Replies tell whole seconds; less than two count as zero.
   virtual std::chrono::milliseconds clock_offset() const = 0;
+
+  virtual ClientCounters counters() const = 0;
 };
 
+/// An endpoint that is none, or a region that is no name, ends every call without a request.
 std::shared_ptr<Client> make_client(std::shared_ptr<HttpClient> http,
                                     std::shared_ptr<CredentialProvider> credentials,
                                     const ClientOptions& options);

@@ -300,7 +300,7 @@ void append_keyed(std::string& out, std::string_view table, const Key& key) {
   append_key(out, key);
 }
 
-void append_members(std::string& out, std::string_view table, const PutRequest& request) {
+void append_members(std::string& out, std::string_view table, const PutRequest& request, bool) {
   append_table(out, table);
   out += ",\"Item\":";
   append_dynamo_json(out, *request.item());
@@ -310,15 +310,28 @@ void append_members(std::string& out, std::string_view table, const PutRequest& 
   places.append_members(out);
 }
 
-void append_members(std::string& out, std::string_view table, const UpdateRequest& request) {
+// A transaction's update must say something. No item has this attribute.
+void append_empty_update(std::string& out, Placeholders& places) {
+  static const AttrId kOfNoItem = intern("st_none");
+  out += ",\"UpdateExpression\":\"REMOVE ";
+  places.append_name(out, kOfNoItem);
+  out += '"';
+}
+
+void append_members(std::string& out, std::string_view table, const UpdateRequest& request,
+                    bool in_transaction) {
   append_keyed(out, table, request.key());
   Placeholders places;
-  append_update_member(out, places, request.program().actions, request.params());
+  if (in_transaction && request.program().actions.empty()) {
+    append_empty_update(out, places);
+  } else {
+    append_update_member(out, places, request.program().actions, request.params());
+  }
   append_condition_member(out, places, request.program().condition, request.params());
   places.append_members(out);
 }
 
-void append_members(std::string& out, std::string_view table, const DeleteRequest& request) {
+void append_members(std::string& out, std::string_view table, const DeleteRequest& request, bool) {
   append_keyed(out, table, request.key());
   if (!request.condition()) return;
   Placeholders places;
@@ -326,7 +339,7 @@ void append_members(std::string& out, std::string_view table, const DeleteReques
   places.append_members(out);
 }
 
-void append_members(std::string& out, std::string_view table, const CheckRequest& request) {
+void append_members(std::string& out, std::string_view table, const CheckRequest& request, bool) {
   append_keyed(out, table, request.key());
   Placeholders places;
   if (request.condition().empty()) {
@@ -423,7 +436,7 @@ struct Writer {
   }
   WireRequest operator()(const UpdateRequest* update) const {
     WireRequest request = begin("UpdateItem", true);
-    append_members(request.body, table, *update);
+    append_members(request.body, table, *update, false);
     request.body += ",\"ReturnValues\":\"ALL_NEW\"";
     return finish(std::move(request));
   }
@@ -437,7 +450,7 @@ struct Writer {
       if (!first) out += ',';
       first = false;
       out += std::visit(MemberName(), item);
-      std::visit([&](const auto& member) { append_members(out, table, member); }, item);
+      std::visit([&](const auto& member) { append_members(out, table, member, true); }, item);
       out += "}}";
     }
     out += ']';
@@ -486,7 +499,7 @@ struct Writer {
   template <typename Request>
   WireRequest write(std::string_view operation, const Request& one) const {
     WireRequest request = begin(operation, true);
-    append_members(request.body, table, one);
+    append_members(request.body, table, one, false);
     return finish(std::move(request));
   }
 

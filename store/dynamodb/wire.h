@@ -35,8 +35,9 @@ bool is_position(std::string_view start);
 /// A query of GSI3 or GSI4, and of GSI1 or GSI2 where the layout keeps keys only, answers keys: the
 /// engine fetches whole items where the store's rules promise them.
 ///
-/// Preconditions: valid (`store::validate`); a start is a position, for which the service refuses
-/// everything else; an update in a transaction changes something, as the service demands.
+/// Preconditions: valid (`store::validate`); a start is a position, and the service refuses
+/// everything else. Where there is no item, the service does not make one for an update that only
+/// removes, nor for one without actions in a transaction; engines of this process do.
 WireRequest write_request(const RequestRef& request, std::string_view table,
                           const std::vector<std::size_t>& unprocessed = {});
 

@@ -400,6 +400,56 @@ class Entities(StintTest):
         self.assertEqual(self.available(entity="b").limit("session")["remaining"], 10)
 
 
+class Audit(StintTest):
+    def test_changes_are_listed_with_who_made_them(self):
+        self.stint("--audit", "--principal", "alice", "entity", "create", "user-1")
+        self.stint("--audit", "limits", "set", "--entity", "user-1", "--resource", "api",
+                   "rpm:60/min", now="2027-01-13T13:00:00Z")
+        self.stint("entity", "delete", "user-1", now="2027-01-13T14:00:00Z")
+        listed = self.stint("audit", "list", "user-1", "--json").json
+        created, limits = listed["events"]
+        self.assertIsNone(listed["next"])
+        self.assertEqual(len(created.pop("id")), 26)
+        self.assertEqual(created, {
+            "subject": "user-1", "action": "entity_created", "at_ms": NOON_MS,
+            "principal": "alice", "resource": None,
+            "details": {"name": "user-1", "parent_id": None, "cascade": False, "metadata": {}},
+            "expires_at_ms": NOON_MS + 90 * 24 * HOUR_MS})
+        self.assertEqual((limits["action"], limits["principal"], limits["resource"]),
+                         ("limits_set", None, "api"))
+        self.assertEqual(limits["details"]["limits"][0]["capacity"], 60)
+        text = self.stint("audit", "list", "user-1").out
+        self.assertIn("entity_created", text.splitlines()[0])
+        self.assertIn("alice", text.splitlines()[0])
+
+    def test_resources_and_the_system_have_their_own(self):
+        self.set_limits("rpm:60/min", scope=("--audit", "--resource", "api"))
+        self.set_limits("rpm:60/min", scope=("--audit", "--system"))
+        for scope, subject in ((("--resource", "api"), "$RESOURCE:api"), (("--system",), "$SYSTEM")):
+            events = self.stint("audit", "list", *scope, "--json").json["events"]
+            self.assertEqual([event["subject"] for event in events], [subject])
+
+    def test_long_listings_go_on(self):
+        for capacity in range(1, 6):
+            self.set_limits(f"rpm:{capacity}/min", scope=("--audit", "--resource", "api"))
+        first = self.stint("audit", "list", "--resource", "api", "--max", "2", "--json").json
+        self.assertEqual(len(first["events"]), 2)
+        rest = self.stint("audit", "list", "--resource", "api", "--from", first["next"], "--all",
+                          "--json").json
+        ids = [event["id"] for event in first["events"] + rest["events"]]
+        self.assertEqual(len(set(ids)), 5)
+        self.assertIn("--from=", self.stint("audit", "list", "--resource", "api", "--max", "2").err)
+
+    def test_bad_input(self):
+        for arguments in (["audit", "list"], ["audit", "list", "a#b"],
+                          ["audit", "list", "user-1", "--system"],
+                          ["audit", "list", "--resource", "1"],
+                          ["audit", "list", "user-1", "--max", "0"],
+                          ["--audit", "--principal", "a b", "entity", "create", "user-1"]):
+            self.stint(*arguments, code=2)
+        self.assertFalse(self.store.exists())
+
+
 class Limits(StintTest):
     SPECS = ["a:60/min", "b:60/5min:90", "c:1000/90s!soft", "d:500@0 0 1 * *@Europe/Berlin",
              "e:5@0 0 * * *;0 12 * * 1-5@Europe/Berlin|* * * * 6=x0.5", "f:10000+5h",

@@ -1,5 +1,7 @@
 #include "tests/contract/engines.h"
 
+#include <atomic>
+#include <string>
 #include <utility>
 
 #include "store/memory/memory_engine.h"
@@ -7,6 +9,10 @@
 #ifdef STINT_TEST_ROCKSDB
 #include "store/rocksdb/rocksdb_engine.h"
 #include "tests/support/temp_directory.h"
+#endif
+#ifdef STINT_TEST_DYNAMODB
+#include "store/dynamodb/dynamodb_engine.h"
+#include "tests/support/dynamodb_table.h"
 #endif
 
 namespace stint::test {
@@ -55,6 +61,10 @@ std::vector<EngineFactory> engine_factories() {
   factories.push_back({"rocksdb_uncached", [](bool stream) { return make_rocksdb(stream, 1); }});
   factories.push_back(
       {"rocksdb_synced", [](bool stream) { return make_rocksdb(stream, 200'000, true); }});
+#endif
+#ifdef STINT_TEST_DYNAMODB
+  factories.push_back({"dynamodb", [](bool) { return new_table(IndexLayout::kCompatible); }});
+  factories.push_back({"dynamodb_lean", [](bool) { return new_table(IndexLayout::kKeysOnly); }});
 #endif
   return factories;
 }

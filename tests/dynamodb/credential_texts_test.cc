@@ -74,8 +74,8 @@ TEST(ProfileFile, IndentedLinesGoOnWithTheirProperty) {
 }
 
 TEST(ProfileFile, SectionsAndPropertiesMayComeTwice) {
-  ProfileSections config = parsed(
-      "[profile a]\nregion = one\noutput = json\n[profile b]\n[profile a]\nregion = two\n");
+  ProfileSections config =
+      parsed("[profile a]\nregion = one\noutput = json\n[profile b]\n[profile a]\nregion = two\n");
   EXPECT_EQ(config.profiles["a"].value("region"), "two");
   EXPECT_EQ(config.profiles["a"].value("output"), "json");
   // The longer name of the default is the one that counts, wherever it stands.
@@ -171,11 +171,28 @@ TEST(Xml, ReadsTextsByTheirPath) {
 }
 
 TEST(Xml, RefusesWhatIsNotWellFormed) {
-  for (const char* text :
-       {"", "text", "<a>", "<a></b>", "</a>", "<a/><b/>", "<a/>text", "<a", "<a x></a>", "<a x=1/>",
-        "<a x=\"1/>", "<a x=\"<\"/>", "<a>&unknown;</a>", "<a>&amp</a>", "<a>&#0;</a>",
-        "<a>&#xD800;</a>", "<a>&#99999999999;</a>", "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>",
-        "<a><!-- </a>", "<a><![CDATA[</a>", "< a/>", "<html><br></html>"}) {
+  for (const char* text : {"",
+                           "text",
+                           "<a>",
+                           "<a></b>",
+                           "</a>",
+                           "<a/><b/>",
+                           "<a/>text",
+                           "<a",
+                           "<a x></a>",
+                           "<a x=1/>",
+                           "<a x=\"1/>",
+                           "<a x=\"<\"/>",
+                           "<a>&unknown;</a>",
+                           "<a>&amp</a>",
+                           "<a>&#0;</a>",
+                           "<a>&#xD800;</a>",
+                           "<a>&#99999999999;</a>",
+                           "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>",
+                           "<a><!-- </a>",
+                           "<a><![CDATA[</a>",
+                           "< a/>",
+                           "<html><br></html>"}) {
     EXPECT_FALSE(XmlTexts::parse(text).ok()) << text;
   }
   std::string deep;
@@ -236,15 +253,15 @@ TEST(Endpoint, FollowsThePartitionOfTheRegion) {
 
 TEST(Secrets, AreTakenOutOfMessages) {
   Secrets secrets;
-  secrets.add("abcd");
-  secrets.add("abcdef");
-  secrets.add("xy");  // Too short to be one.
-  EXPECT_EQ(secrets.hidden("1 abcdef 2 abcd 3 xy"), "1 [hidden] 2 [hidden] 3 xy");
-  EXPECT_EQ(secrets.quotable("first abcdef\nsecond"), "first [hidden]");
+  secrets.add("abcdefgh");
+  secrets.add("abcdefghij");
+  secrets.add("test");  // Too short to be one.
+  EXPECT_EQ(secrets.hidden("1 abcdefghij 2 abcdefgh 3 test"), "1 [hidden] 2 [hidden] 3 test");
+  EXPECT_EQ(secrets.quotable("first abcdefghij\nsecond"), "first [hidden]");
   EXPECT_EQ(secrets.quotable("a\tb\x01\xff"), "a?b??");
   EXPECT_EQ(secrets.quotable(std::string(1'000, 'x')).size(), 300u);
   // A secret that the cut would halve.
-  EXPECT_EQ(secrets.quotable(std::string(297, 'x') + "abcdef").find("abc"), std::string::npos);
+  EXPECT_EQ(secrets.quotable(std::string(295, 'x') + "abcdefgh").find("abc"), std::string::npos);
 }
 
 using Words = std::vector<std::string>;
@@ -271,9 +288,9 @@ std::string failure(const Words& command, const ProcessLimits& limits = {}) {
 
 TEST(Process, GivesItsOutput) {
   Interruption interruption;
-  Result<std::string> output = run_process(
-      {"/bin/sh", "-c", "cat; echo out; echo err >&2; printf '%s' \"$1\"", "x", "a b"},
-      ProcessLimits(), interruption);
+  Result<std::string> output =
+      run_process({"/bin/sh", "-c", "cat; echo out; echo err >&2; printf '%s' \"$1\"", "x", "a b"},
+                  ProcessLimits(), interruption);
   ASSERT_TRUE(output.ok()) << output.error().reason();
   EXPECT_EQ(*output, "out\na b");
   // Found by PATH.
@@ -281,8 +298,7 @@ TEST(Process, GivesItsOutput) {
 }
 
 TEST(Process, SaysWhyItGaveNone) {
-  EXPECT_EQ(failure({"/no/such/program"}),
-            "could not be started (No such file or directory)");
+  EXPECT_EQ(failure({"/no/such/program"}), "could not be started (No such file or directory)");
   EXPECT_EQ(failure({"/bin/sh", "-c", "echo x; exit 3"}),
             "ended with status 3; run it by hand to see what it says");
   EXPECT_EQ(failure({"/bin/sh", "-c", "kill -9 $$"}), "was killed by signal 9");
@@ -315,10 +331,9 @@ TEST(Process, EndsWhenInterrupted) {
   std::string reason;
   std::thread thread([&] {
     // The child of the child must go, too.
-    Result<std::string> output =
-        run_process({"/bin/sh", "-c", "sh -c 'echo > \"$1\"; sleep 1000' x \"$1\"; true", "x",
-                     started},
-                    ProcessLimits(), interruption);
+    Result<std::string> output = run_process(
+        {"/bin/sh", "-c", "sh -c 'echo > \"$1\"; sleep 1000' x \"$1\"; true", "x", started},
+        ProcessLimits(), interruption);
     reason = output ? "none" : output.error().reason();
   });
   std::ifstream wait(started);  // Until the child opens it as well.

@@ -2,6 +2,7 @@
 #ifndef STINT_TESTS_DYNAMODB_CREDENTIAL_WORLD_H_
 #define STINT_TESTS_DYNAMODB_CREDENTIAL_WORLD_H_
 
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "stint/result.h"
@@ -47,9 +49,22 @@ class CredentialWorld {
   void write_config(const std::string& text) { write(".aws/config", text); }
   void write_credentials(const std::string& text) { write(".aws/credentials", text); }
 
-  TimePoint now() const {
+  TimePoint now() {
     std::lock_guard lock(mutex_);
+    if (std::this_thread::get_id() != owner_) {
+      ++reads_by_others_;
+      read_.notify_all();
+    }
     return now_;
+  }
+  /// How often threads other than the one that made this world have read its clock.
+  int reads_by_others() const {
+    std::lock_guard lock(mutex_);
+    return reads_by_others_;
+  }
+  void wait_for_reads_by_others(int count) {
+    std::unique_lock lock(mutex_);
+    read_.wait(lock, [&] { return reads_by_others_ >= count; });
   }
   void advance(Millis by) {
     std::lock_guard lock(mutex_);
@@ -100,6 +115,9 @@ class CredentialWorld {
   mutable std::mutex mutex_;
   std::map<std::string, std::string> variables_;
   TimePoint now_ = kNow;
+  const std::thread::id owner_ = std::this_thread::get_id();
+  int reads_by_others_ = 0;
+  std::condition_variable read_;
   FakeHttpClient::Handler handler_;
   // Last: its thread uses the others.
   std::shared_ptr<FakeHttpClient> http_ =

@@ -47,6 +47,9 @@ class FakeHttpClient : public store::dynamodb::HttpClient {
     tasks_.push_back(std::move(task));
   }
 
+  /// It answers on the threads of its callers.
+  bool on_own_thread() const override { return false; }
+
   /// From now on requests are kept unanswered, until `release`.
   void hold() {
     std::lock_guard lock(mutex_);

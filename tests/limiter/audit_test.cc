@@ -44,10 +44,10 @@ STINT_ON_EVERY_STORE(Audit);
 TEST_P(Audit, EventSaysWhoDidWhatAndWhen) {
   limiter->create_entity(kUser, {.name = "User"}).value();
 
-  std::vector<AuditEvent> events = audit_of(Scope::entity(kUser));
+  std::vector<AuditEvent> found = audit_of(Scope::entity(kUser));
 
-  ASSERT_EQ(events.size(), 1u);
-  const AuditEvent& event = events.front();
+  ASSERT_EQ(found.size(), 1u);
+  const AuditEvent& event = found.front();
   EXPECT_EQ(event.subject, kUser);
   EXPECT_EQ(event.action, "entity_created");
   EXPECT_EQ(show(event.at), show(clock.now()));

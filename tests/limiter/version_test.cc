@@ -25,6 +25,11 @@ class VersionGate : public ::testing::Test {
   Result<Store> open(const StoreOptions& options = {}) {
     return limiter::open_store(engine, options);
   }
+  Result<Store> open_existing() {
+    StoreOptions options;
+    options.create_if_missing = false;
+    return open(options);
+  }
   Limiter make_limiter() {
     LimiterOptions options;
     options.clock = &clock;
@@ -139,7 +144,7 @@ TEST_F(VersionGate, AnOldStreamConsumerIsRefusedAndAnUnknownOnePasses) {
 TEST_F(VersionGate, ATableOfTheOtherPackageIsOpenedAsWhatItIs) {
   put(schema::encode_version(schema::initial_version_record(clock.now())));
 
-  Store store = open({.create_if_missing = false}).value();
+  Store store = open_existing().value();
 
   EXPECT_EQ(store.reset_rule(), ResetRule::kCompatible);
   EXPECT_EQ(store.handle()->record.burst_tolerance_divisor, 16);
@@ -151,7 +156,7 @@ TEST_F(VersionGate, ATableOfTheOtherPackageIsOpenedAsWhatItIs) {
 }
 
 TEST_F(VersionGate, WhatIsNoTableOfEitherIsNotFound) {
-  EXPECT_EQ(open({.create_if_missing = false}).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(open_existing().error().code(), ErrorCode::kNotFound);
   EXPECT_FALSE(item(schema::version_key()));
 }
 

@@ -5,8 +5,8 @@
 namespace stint::store::dynamodb {
 namespace {
 
-// What is shorter is no secret, and hiding it would make holes in every message.
-constexpr std::size_t kShortestSecret = 4;
+// What is shorter keeps nobody out, and hiding it would make holes in every message.
+constexpr std::size_t kShortestSecret = 8;
 constexpr std::size_t kLongestQuote = 300;
 constexpr std::string_view kMark = "[hidden]";
 

@@ -187,6 +187,7 @@ Result<Credentials> assume_role(FetchContext& cx, const TokenService& service,
   if (!form) return form.error();
   if (!role.external_id.empty()) {
     cx.secrets.add(role.external_id);
+    cx.secrets.add(percent_encoded(role.external_id));
     form->add("ExternalId", role.external_id);
   }
   return request_keys(cx, service, "AssumeRole", form->take(), &source);
@@ -198,6 +199,7 @@ Result<Credentials> assume_role_with_web_identity(FetchContext& cx, const TokenS
   Result<std::string> token = read_token_file(token_file);
   if (!token) return token.error();
   cx.secrets.add(*token);
+  cx.secrets.add(percent_encoded(*token));
   Result<Form> form = role_form(cx, "AssumeRoleWithWebIdentity", role);
   if (!form) return form.error();
   form->add("WebIdentityToken", *token);

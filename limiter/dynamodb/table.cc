@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "limiter/dynamodb_connection.h"
+#include "limiter/dynamodb/connection.h"
 #include "limiter/store_handle.h"
 #include "schema/attributes.h"
 #include "schema/records.h"
@@ -21,8 +21,7 @@ namespace dynamodb = store::dynamodb;
 constexpr std::chrono::seconds kDescribeTimeout{10};
 
 dynamodb::TableTask task_of(const limiter::DynamoDbConnection& connection,
-                            std::chrono::milliseconds timeout,
-                            const TableProgress& progress = {}) {
+                            std::chrono::milliseconds timeout, const TableProgress& progress = {}) {
   return {*connection.client, connection.table, dynamodb::Steady::now() + timeout,
           dynamodb::timer_pace(connection.http), progress};
 }
@@ -80,9 +79,8 @@ Result<bool> complete_records(const limiter::DynamoDbConnection& connection,
   if (!store) return store.error();
   store::IndexLayout recorded = store->handle()->record.layout;
   if (recorded != layout) {
-    return Error(ErrorCode::kConflict,
-                 "the store's record in the table says the layout " +
-                     std::string(schema::to_string(recorded)));
+    return Error(ErrorCode::kConflict, "the store's record in the table says the layout " +
+                                           std::string(schema::to_string(recorded)));
   }
   Result<NamespaceRegistration> registered =
       register_namespace(*store, LimiterOptions().name_space);

@@ -32,10 +32,9 @@ struct DynamoDbConnection {
 /// Settles table, region and endpoint and starts the client's thread; sends nothing. Errors:
 /// `kInvalidArgument` with the field `table`, `region`, `endpoint` or `profile`, or naming a line
 /// of the configuration files; `kUnavailable` when the client cannot be set up.
-Result<DynamoDbConnection> connect_dynamodb(
-    const DynamoDbOptions& options,
-    const store::dynamodb::Surroundings& surroundings =
-        store::dynamodb::Surroundings::of_process());
+Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
+                                            const store::dynamodb::Surroundings& surroundings =
+                                                store::dynamodb::Surroundings::of_process());
 
 TableLayout table_layout(store::IndexLayout layout);
 store::IndexLayout index_layout(TableLayout layout);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "limiter/dynamodb_connection.h"
+#include "limiter/dynamodb/connection.h"
 #include "limiter/system_clock.h"
 #include "limiter/system_seed.h"
 #include "ops/version.h"
@@ -39,8 +39,8 @@ constexpr Millis kUnseenOffset{2'000};
 constexpr Millis kMostOffset{60'000};
 constexpr std::chrono::seconds kProbeLife{3'600};
 
-constexpr std::array kQuestions = {"region", "endpoint", "clock",  "credentials", "table",
-                                   "indexes", "expiry",  "stream", "version",     "permissions"};
+constexpr std::array kQuestions = {"region",  "endpoint", "clock",  "credentials", "table",
+                                   "indexes", "expiry",   "stream", "version",     "permissions"};
 
 constexpr const char* kCompleteIt = "`stint table create` completes the table";
 
@@ -173,8 +173,7 @@ bool Examination::reach() {
   dynamodb::HttpReply reply = connection_.http->exchange(std::move(request));
   TimePoint received = clock_.now();
   if (reply.end != dynamodb::HttpEnd::kReply) {
-    answer("endpoint", Verdict::kBad,
-           connection_.endpoint + " does not answer: " + reply.message,
+    answer("endpoint", Verdict::kBad, connection_.endpoint + " does not answer: " + reply.message,
            connection_.own_endpoint
                ? "look at the endpoint's name, the network and the proxy settings"
                : "look whether there is a region " + connection_.region +
@@ -229,22 +228,18 @@ bool Examination::blame(const dynamodb::CallTrouble& trouble) {
   }
   switch (trouble.service->trouble) {
     case ServiceTrouble::kUnknownCredentials:
-      answer("credentials", Verdict::kBad,
-             text_of(trouble) + " (from " + credentials_source_ + ")",
+      answer("credentials", Verdict::kBad, text_of(trouble) + " (from " + credentials_source_ + ")",
              "look at key id and secret, and whether the key is active");
       return true;
     case ServiceTrouble::kExpiredCredentials:
-      answer("credentials", Verdict::kBad,
-             text_of(trouble) + " (from " + credentials_source_ + ")",
+      answer("credentials", Verdict::kBad, text_of(trouble) + " (from " + credentials_source_ + ")",
              "fetch new ones");
       return true;
     case ServiceTrouble::kClockSkewed:
-      answer("clock", Verdict::kBad, text_of(trouble),
-             "synchronise it");
+      answer("clock", Verdict::kBad, text_of(trouble), "synchronise it");
       return true;
     case ServiceTrouble::kNotTheService:
-      answer("endpoint", Verdict::kBad,
-             connection_.endpoint + ": " + text_of(trouble),
+      answer("endpoint", Verdict::kBad, connection_.endpoint + ": " + text_of(trouble),
              "look at the endpoint's name and the proxy settings");
       return true;
     default: return false;
@@ -532,8 +527,7 @@ void Examination::report_permissions(bool probe_left, const std::string& probe) 
     return;
   }
   if (!unclear_.empty()) {
-    answer("permissions", Verdict::kWarning,
-           "could not be tried: " + joined(unclear_, "; ") + left,
+    answer("permissions", Verdict::kWarning, "could not be tried: " + joined(unclear_, "; ") + left,
            is_bad("indexes") ? "mend the indexes first" : "try again");
     return;
   }

@@ -1,4 +1,4 @@
-#include "limiter/dynamodb_connection.h"
+#include "limiter/dynamodb/connection.h"
 
 #include <utility>
 
