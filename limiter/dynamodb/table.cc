@@ -26,10 +26,8 @@ dynamodb::TableTask task_of(const limiter::DynamoDbConnection& connection,
           dynamodb::timer_pace(connection.http), progress};
 }
 
-// Names the table where it is missing: mostly it is looked for in the wrong region.
 Error with_place(const Error& error, const limiter::DynamoDbConnection& connection) {
-  if (error.code() != ErrorCode::kNotFound) return error;
-  return Error(ErrorCode::kNotFound, "there is no table: " + connection.place());
+  return error.code() == ErrorCode::kNotFound ? limiter::no_table(connection) : error;
 }
 
 Result<TableDescription> description_of(const dynamodb::TableTask& task) {
@@ -115,7 +113,7 @@ Result<TableDescription> create_table(const DynamoDbOptions& options, TableLayou
       complete_records(*connection, limiter::index_layout(layout), store_options);
   if (!recorded) return recorded.error();
   if (!*changed && !*recorded) {
-    return Error(ErrorCode::kExists, connection->place() + " exists and is whole");
+    return Error(ErrorCode::kExists, "the " + connection->place() + " exists and is whole");
   }
   return description_of(task);
 }

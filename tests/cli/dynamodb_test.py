@@ -387,7 +387,7 @@ class Commands(TableTest):
         self.assertEqual(info["kind"], "dynamodb")
         self.assertIn(self.table, info["location"])
         self.assertIs(info["counts"]["complete"], True)
-        self.assertEqual(self.stint("store", "check", "--json").json["problems"], [])
+        self.assertEqual(self.stint("--now", NOON, "store", "check", "--json").json["problems"], [])
         self.stint("store", "backup", "copy", code=2)
         exported = self.stint("store", "export", "items.jsonl", "--json").json
         self.assertIs(exported["complete"], True)
@@ -409,7 +409,9 @@ class Commands(TableTest):
         self.assertEqual(left.json["limits"][0]["remaining"], 59)
 
     def test_a_replay_into_a_table_needs_force(self):
-        (self.directory / "policy.yaml").write_text("resources:\n  api:\n    limits: [rpm:2/min]\n")
+        (self.directory / "policy.yaml").write_text(
+            "namespace: default\nresources:\n  api:\n    limits:\n"
+            "      rpm: {capacity: 2, refill_amount: 2, refill_period: 60}\n")
         (self.directory / "traffic.csv").write_text(
             "time,entity,resource\n" + "2027-01-13T12:00:00Z,user-1,api\n" * 3)
         replay = ["replay", "--manifest", "policy.yaml", "--consume", "rpm=1", "--store",
@@ -473,7 +475,7 @@ class Doctor(TableTest):
 
     def test_a_region_where_the_table_is_not(self):
         self.assert_only(self.doctor(7, region="eu-west-3"), "table", "bad",
-                         f"there is no table: the table {self.table} in eu-west-3", "region",
+                         f"there is no table {self.table} in eu-west-3", "region",
                          "stint table create")
 
     def test_no_region(self):
