@@ -246,6 +246,11 @@ class TableLife(TableTest):
         answer = self.stint("table", "create", "--layout", "compatible", code=5)
         self.assertIn("GSI1 projects KEYS_ONLY", answer.err)
 
+    def test_the_namespace_that_is_named_is_registered(self):
+        self.stint("table", "create", "--namespace", "tenant-1")
+        self.assertIn("#NAMESPACE#tenant-1", self.items())
+        self.assertNotIn("#NAMESPACE#default", self.items())
+
     def test_the_reset_rule_can_be_chosen(self):
         self.stint("table", "create", "--reset-rule", "local_day")
         self.assertEqual(self.items()["#STINT"]["reset_rule"], {"S": "local_day"})
@@ -403,8 +408,9 @@ class Commands(TableTest):
 
         self.table = f"limits-{next(TABLE_NUMBERS)}"
         self.stint("store", "import", "back.jsonl", code=4)
-        self.stint("table", "create")
-        self.stint("store", "import", "back.jsonl", "--force")
+        self.stint("table", "create", "--empty")
+        self.assertEqual(set(self.items()), {"#VERSION", "#STINT"})
+        self.stint("store", "import", "back.jsonl")
         left = self.stint("--now", NOON, "available", "user-1", "api", "--json")
         self.assertEqual(left.json["limits"][0]["remaining"], 59)
 
