@@ -13,6 +13,7 @@
 #include "cli/progress_line.h"
 #include "cli/store/watch.h"
 #include "stint/dynamodb.h"
+#include "stint/namespaces.h"
 
 namespace stint::cli {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 struct CreateArguments {
   std::string layout = "compatible";
   std::string reset_rule;
+  bool empty = false;
 };
 
 struct DescribeArguments {};
@@ -109,6 +111,14 @@ Result<int> run_create(const CreateArguments& arguments, Globals& globals) {
   Result<TableDescription> table = create_table(*dynamodb, *layout, options, shown_by(line));
   line.reset();
   if (!table) return table.error();
+  if (!arguments.empty) {
+    // Other programs expect theirs to be there.
+    Result<Store> store = globals.open_store(IfMissing::kFail);
+    if (!store) return store.error();
+    Result<NamespaceRegistration> registered =
+        register_namespace(*store, globals.name_space, globals.now());
+    if (!registered) return registered.error();
+  }
   print_table(globals, *table);
   return kExitOk;
 }
@@ -157,7 +167,8 @@ void add_table_command(CLI::App& app, Globals& globals) {
 
   auto create_arguments = std::make_shared<CreateArguments>();
   CLI::App* create = add_subcommand(
-      *table, "create", "Create the table, or complete one that was begun; waits until it is ready",
+      *table, "create",
+      "Create the table and --namespace in it, or complete a table that was begun",
       "stint table create --store dynamodb://limits?region=eu-central-1 --layout lean");
   create
       ->add_option("--layout", create_arguments->layout,
@@ -170,6 +181,8 @@ void add_table_command(CLI::App& app, Globals& globals) {
                    "How resets are read where a time zone skips or repeats a local time. Default: "
                    "compatible, or local_day with --layout lean")
       ->type_name("local_day|compatible");
+  create->add_flag("--empty", create_arguments->empty,
+                   "Register no namespace: for a table that `store import` is to fill");
   set_action(*create, create_arguments, globals, run_create);
 
   CLI::App* describe = add_subcommand(

@@ -84,16 +84,19 @@ struct TableDescription {
   std::vector<std::string> problems;
 };
 
-/// Creates the table with its indexes, expiry and stream, waits until all are active, and writes
-/// the records by which programs know it. What exists of a table that was begun is completed.
-/// Errors: `kExists` for a table that is whole; `kConflict` for one of another definition.
+/// Creates the table with its indexes, expiry and stream, waits until table and indexes are active
+/// (expiry may take the service an hour, and no limiter waits for it), and writes the records by
+/// which programs know it. What exists of a table that was begun is completed; a table of the
+/// Python package stays one. Safe to repeat after any error. No namespace is registered: its first
+/// use does that. Errors: `kExists` for a table that is whole; `kConflict` for one of another
+/// definition; `kAccessDenied`; `kUnavailable`, also when `timeout` passes.
 STINT_EXPORT Result<TableDescription> create_table(const DynamoDbOptions& dynamodb,
                                                    TableLayout layout,
                                                    const StoreOptions& options = {},
                                                    const TableProgress& progress = {},
                                                    Millis timeout = Millis(600'000));
 
-/// Errors: `kNotFound`. Four requests.
+/// Errors: `kNotFound`, `kAccessDenied`, `kUnavailable`. Two requests.
 STINT_EXPORT Result<TableDescription> describe_table(const DynamoDbOptions& dynamodb);
 
 /// Deletes the table and waits until it is gone. Errors: `kNotFound`.

@@ -27,7 +27,7 @@ Result<std::string> checked_endpoint(const std::string& text) {
 }  // namespace
 
 std::string DynamoDbConnection::place() const {
-  std::string text = "the table " + table + " in " + region;
+  std::string text = "table " + table + " in " + region;
   if (own_endpoint) text += " at " + endpoint;
   return text;
 }
@@ -86,6 +86,10 @@ Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
   client.attempt_timeout = options.attempt_timeout;
   connection.client = dynamodb::make_client(connection.http, connection.credentials, client);
   return connection;
+}
+
+Error no_table(const DynamoDbConnection& connection) {
+  return Error(ErrorCode::kNotFound, "there is no " + connection.place());
 }
 
 TableLayout table_layout(store::IndexLayout layout) {

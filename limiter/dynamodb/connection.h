@@ -25,7 +25,7 @@ struct DynamoDbConnection {
   std::shared_ptr<store::dynamodb::CredentialProvider> credentials;
   std::shared_ptr<store::dynamodb::Client> client;
 
-  /// "the table limits in eu-central-1", for people.
+  /// "table limits in eu-central-1", for people.
   std::string place() const;
 };
 
@@ -35,6 +35,9 @@ struct DynamoDbConnection {
 Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
                                             const store::dynamodb::Surroundings& surroundings =
                                                 store::dynamodb::Surroundings::of_process());
+
+/// `kNotFound`, saying where the table was looked for: mostly that is the wrong region.
+Error no_table(const DynamoDbConnection& connection);
 
 TableLayout table_layout(store::IndexLayout layout);
 store::IndexLayout index_layout(TableLayout layout);

@@ -260,7 +260,7 @@ bool Examination::describe() {
       return true;
     }
     if (trouble->service->trouble == ServiceTrouble::kNoSuchTable) {
-      answer("table", Verdict::kBad, "there is no table: " + connection_.place(),
+      answer("table", Verdict::kBad, limiter::no_table(connection_).reason(),
              "look at its name, region and account, or make it: `stint table create`");
     } else {
       answer("table", Verdict::kBad, text_of(*trouble), "try again");
@@ -269,7 +269,8 @@ bool Examination::describe() {
   }
   Result<dynamodb::TableState> table = dynamodb::read_table(*std::get_if<std::string>(&result));
   if (!table) {
-    answer("endpoint", Verdict::kBad, table.error().reason(), "look at the endpoint's name");
+    answer("endpoint", Verdict::kBad, connection_.endpoint + ": " + table.error().reason(),
+           "look at the endpoint's name and the proxy settings");
     return false;
   }
   if (!table->arn.empty()) arn_ = table->arn;

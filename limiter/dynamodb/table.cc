@@ -9,8 +9,6 @@
 #include "schema/attributes.h"
 #include "schema/records.h"
 #include "stint/dynamodb.h"
-#include "stint/limiter.h"
-#include "stint/namespaces.h"
 #include "store/dynamodb/dynamodb_engine.h"
 
 namespace stint {
@@ -26,10 +24,8 @@ dynamodb::TableTask task_of(const limiter::DynamoDbConnection& connection,
           dynamodb::timer_pace(connection.http), progress};
 }
 
-// Names the table where it is missing: mostly it is looked for in the wrong region.
 Error with_place(const Error& error, const limiter::DynamoDbConnection& connection) {
-  if (error.code() != ErrorCode::kNotFound) return error;
-  return Error(ErrorCode::kNotFound, "there is no table: " + connection.place());
+  return error.code() == ErrorCode::kNotFound ? limiter::no_table(connection) : error;
 }
 
 Result<TableDescription> description_of(const dynamodb::TableTask& task) {
@@ -61,9 +57,8 @@ Result<TableDescription> description_of(const dynamodb::TableTask& task) {
   return description;
 }
 
-// Writes the records by which programs know the table, where there are none, and registers the
-// namespace that programs use when they are told no other. True when anything was missing. Errors:
-// `kConflict` for records that say another layout; those of opening a store.
+// Writes the records by which programs know the table, where there are none. True when they were
+// missing. Errors: `kConflict` for records that say another layout; those of opening a store.
 Result<bool> complete_records(const limiter::DynamoDbConnection& connection,
                               store::IndexLayout layout, StoreOptions options) {
   auto engine = dynamodb::make_table_engine(connection.http, connection.client, connection.table,
@@ -82,10 +77,7 @@ Result<bool> complete_records(const limiter::DynamoDbConnection& connection,
     return Error(ErrorCode::kConflict, "the store's record in the table says the layout " +
                                            std::string(schema::to_string(recorded)));
   }
-  Result<NamespaceRegistration> registered =
-      register_namespace(*store, LimiterOptions().name_space);
-  if (!registered) return registered.error();
-  return missing || registered->is_new;
+  return missing;
 }
 
 }  // namespace
@@ -115,7 +107,7 @@ Result<TableDescription> create_table(const DynamoDbOptions& options, TableLayou
       complete_records(*connection, limiter::index_layout(layout), store_options);
   if (!recorded) return recorded.error();
   if (!*changed && !*recorded) {
-    return Error(ErrorCode::kExists, connection->place() + " exists and is whole");
+    return Error(ErrorCode::kExists, "the " + connection->place() + " exists and is whole");
   }
   return description_of(task);
 }

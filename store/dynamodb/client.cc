@@ -1,7 +1,5 @@
 #include "store/dynamodb/client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "store/dynamodb/credentials/secrets.h"
+#include "store/dynamodb/http_date.h"
 #include "store/dynamodb/retry.h"
 #include "store/dynamodb/signer.h"
 #include "store/dynamodb/text.h"
@@ -37,12 +36,9 @@ TimePoint system_now() {
 
 /// How far the local clock is behind what the reply says; absent without a readable date.
 std::optional<milliseconds> offset_of(const HttpReply& reply) {
-  const std::string date(reply.header("date"));
-  if (date.empty()) return std::nullopt;
-  const std::time_t seconds = curl_getdate(date.c_str(), nullptr);
-  if (seconds < 0) return std::nullopt;
-  return std::chrono::duration_cast<milliseconds>(TimePoint(std::chrono::seconds(seconds)) -
-                                                  system_now());
+  const std::optional<TimePoint> date = read_http_date(reply.header("date"));
+  if (!date) return std::nullopt;
+  return *date - system_now();
 }
 
 bool is_throttled(ServiceTrouble trouble) {

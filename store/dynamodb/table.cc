@@ -75,11 +75,14 @@ Error other_definition(const std::vector<TableProblem>& problems) {
   return Error(ErrorCode::kConflict, std::move(text));
 }
 
-// The table when it and its indexes are active. `just_made`: that there is none is a matter of
-// time, since the service answers descriptions eventually consistently.
-Result<TableState> wait_until_active(const TableTask& task, bool just_made) {
+// The table when it and its indexes are active. `known`: a description that may be the answer.
+// `just_made`: that there is none is a matter of time, since the service answers descriptions
+// eventually consistently.
+Result<TableState> wait_until_active(const TableTask& task, bool just_made,
+                                     std::optional<TableState> known = std::nullopt) {
   for (Patience patience(task);;) {
-    Result<TableState> table = describe(task);
+    Result<TableState> table =
+        known ? Result<TableState>(*std::exchange(known, std::nullopt)) : describe(task);
     std::string missing;
     if (table) {
       if (table->status == "DELETING") return already_leaving();
@@ -197,18 +200,21 @@ Result<ExpiryState> describe_expiry(const TableTask& task) {
 Result<bool> complete_table(const TableTask& task, IndexLayout layout,
                             std::string_view expiry_attribute) {
   bool changed = false;
+  std::optional<TableState> known;
   Result<TableState> table = describe(task);
-  if (!table && table.error().code() == ErrorCode::kNotFound) {
+  if (table) {
+    known = *std::move(table);
+  } else if (table.error().code() == ErrorCode::kNotFound) {
     tell(task, "creating the table");
     CallResult result = call(task, "CreateTable", create_table_body(task.table, layout), true);
     if (!may_come_about(result)) {
       return error_of(*std::get_if<CallTrouble>(&result), task.table, "creating the table");
     }
     changed = true;
-  } else if (!table) {
+  } else {
     return table.error();
   }
-  table = wait_until_active(task, changed);
+  table = wait_until_active(task, changed, std::move(known));
   if (!table) return table.error();
 
   Result<ExpiryState> expiry = describe_expiry(task);

@@ -617,7 +617,13 @@ class BadInput(StintTest):
         ["limits", "set", "--system", "rpm:60/min", "--tz", "Mars/Base"],
         ["limits", "set", "--system", "rpm:60/min", "--now", "yesterday"],
         ["limits", "set", "--system", "rpm:60/min", "--now", "2027-02-29T00:00:00Z"],
-        ["limits", "set", "--system", "rpm:60/min", "--store", "dynamodb://table"],
+        ["limits", "set", "--system", "rpm:60/min", "--store", "dynamodb://"],
+        ["limits", "set", "--system", "rpm:60/min", "--store", "dynamodb://table?zone=x"],
+        ["limits", "set", "--system", "rpm:60/min", "--store", "redis://host"],
+        ["table", "create"],
+        ["table", "delete", "--yes"],
+        ["doctor"],
+        ["namespace", "register", "_"],
         ["limits", "set", "--system", "rpm:60/min", "--store", "memory:x"],
         ["limits", "set", "--system", "rpm:60/min", "--store", ""],
         ["manifest", "check"],
@@ -688,6 +694,29 @@ class BadInput(StintTest):
             self.acquire("rpm=1", entity=name)
             self.stint("entity", "create", name)
             self.stint("entity", "show", name)
+
+
+class Namespaces(StintTest):
+    def test_registered_listed_and_shown(self):
+        self.stint("namespace", "list", code=4)
+        self.assertFalse(self.store.exists())
+        self.set_limits("rpm:60/min")
+        registered = self.stint("namespace", "register", "tenant-1", "--json").json
+        self.assertEqual(set(registered), {"name", "id", "status", "created_at_ms",
+                                           "deleted_at_ms", "is_new"})
+        self.assertEqual((registered["name"], registered["status"]), ("tenant-1", "active"))
+        self.assertEqual(registered["created_at_ms"], NOON_MS)
+        self.assertIs(registered["is_new"], True)
+        self.assertIn("before", self.stint("namespace", "register", "tenant-1").out)
+        listed = self.stint("namespace", "list", "--json").json["namespaces"]
+        self.assertEqual([one["name"] for one in listed], ["default", "tenant-1"])
+        shown = self.stint("namespace", "show", "tenant-1")
+        self.assertIn(registered["id"], shown.out)
+        self.stint("namespace", "show", "nobody", code=4)
+        # It is the one that limiters of that name use.
+        self.stint("limits", "set", "--system", "rpm:1/min", "--namespace", "tenant-1")
+        again = self.stint("namespace", "show", "tenant-1", "--json").json
+        self.assertEqual(again["id"], registered["id"])
 
 
 class Stores(StintTest):
@@ -1122,7 +1151,10 @@ class Help(StintTest):
                 ["entity", "delete"], ["limits"], ["limits", "set"], ["limits", "get"],
                 ["limits", "delete"], ["manifest"], ["manifest", "check"], ["replay"], ["store"],
                 ["store", "info"], ["store", "check"], ["store", "backup"],
-                ["store", "export"], ["store", "import"], ["completion"]]
+                ["store", "export"], ["store", "import"], ["table"], ["table", "create"],
+                ["table", "describe"], ["table", "delete"], ["namespace"],
+                ["namespace", "register"], ["namespace", "list"], ["namespace", "show"],
+                ["doctor"], ["completion"]]
 
     def test_every_command_has_help_with_an_example(self):
         for command in self.COMMANDS:

@@ -50,6 +50,7 @@ class ScriptedClient : public Client {
   }
 
   std::chrono::milliseconds clock_offset() const override { return 0ms; }
+  ClientCounters counters() const override { return {}; }
 
   bool all_asked() const { return script_.empty(); }
 
