@@ -450,18 +450,21 @@ class SharedTableTest(unittest.TestCase):
 
     def limit_of(self, spec):
         """A limit of the package from the simple forms of stint's grammar."""
+        spec, *soft = spec.split("!")
+        options = {"soft": True} if soft else {}
         name, rest = spec.split(":", 1)
         units = {"s": 1, "min": 60, "h": 3600, "d": 86400}
         if "@" in rest:
             amount, cron, *zone = rest.split("@")
-            return self.python.calendar(name, int(amount), cron, *zone)
+            return self.python.calendar(name, int(amount), cron, *zone, **options)
         if "+" in rest:
             amount, length = rest.split("+")
             number = length.rstrip("smhdin")
             length_ms = int(number) * units[length[len(number):]] * SECOND_MS
-            return self.python.session(name, int(amount), length_ms)
+            return self.python.session(name, int(amount), length_ms, **options)
         amount, period, *burst = rest.replace(":", "/").split("/")
-        return self.python.rate(name, int(amount), units[period], *(int(one) for one in burst))
+        return self.python.rate(name, int(amount), units[period], *(int(one) for one in burst),
+                                **options)
 
     # What is there.
 

@@ -212,7 +212,8 @@ class Corrections(SharingTest):
         driver.open_lease("ours", "user-1", "api", {"rpm": 10, "day": 10, "session": 10})
         self.python.fail_lease(theirs)
         driver.roll_back("ours")
-        self.assert_agree([self.stint, driver, self.python], {"rpm": 60, "day": 100, "session": 100})
+        self.assert_agree([self.stint, driver, self.python],
+                          {"rpm": 60, "day": 100, "session": 100})
 
     def test_credit_after_a_reset_of_the_other(self):
         """What was debited in a period that is over reaches no balance of the next."""
@@ -612,7 +613,8 @@ class Competing(SharingTest):
                           resets_at_ms={"session": self.clock.now_ms + 5 * HOUR_MS})
 
     def test_new_bucket(self):
-        self.set_limits("python", {"rpm": "rpm:100/min", "session": "session:90+5h"}, resource="api")
+        self.set_limits("python", {"rpm": "rpm:100/min", "session": "session:90+5h"},
+                        resource="api")
         self.assertEqual(self.admitted_in_all({"rpm": 1, "session": 1}), 90)
         self.assert_agree([self.stint, self.python], {"rpm": 10, "session": 0})
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables made by either program, and the records that both keep of them: version, namespaces, audit.
+"""Tables made by either program, and what both keep in them: version, namespaces, audit.
 
     STINT=build/dev/bin/stint ~/.cache/stint-tools/python/bin/python3 tests/interop/tables_test.py
 """
