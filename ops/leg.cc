@@ -387,7 +387,7 @@ bool choose_other_shard(Context& cx, Leg& leg) {
   return unfit;
 }
 
-const NamedLimit* hindered_by_shards(const Leg& leg, TimePoint now) {
+const NamedLimit* find_hindrance(const Leg& leg, TimePoint now) {
   if (!leg.exists() || leg.state.shard_count <= 1 || leg.bypass != BypassMode::kEnforce) {
     return nullptr;
   }
@@ -744,7 +744,9 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   for (const NamedLimit& named : leg.named) {
     if (named.on_item < 0) continue;
     const auto& stamp = leg.state.limits[static_cast<std::size_t>(named.on_item)].soft_until;
-    bool wanted = !leg.call_limits && leg.config_fresh && named.configured->limit().soft();
+    // A settle may name a limit that is configured no longer, but still on the item.
+    bool wanted = !leg.call_limits && leg.config_fresh && named.configured != nullptr &&
+                  named.configured->limit().soft();
     soft_stale = soft_stale || (stamp && *stamp <= now) || (wanted && !stamp);
   }
   bool must_lock = prefer_locked || leg.expired || soft_stale || !leg.stamps.empty() ||

@@ -193,7 +193,10 @@ inline bool choose_shard(Context& cx, Leg& leg) {
 /// What hinders a planned write on one of several shards: a named limit whose window would have to
 /// open, or a quota that would have to be added. Both have to be agreed upon with the other shards.
 /// Null: nothing.
-const NamedLimit* hindered_by_shards(const Leg& leg, TimePoint now);
+const NamedLimit* find_hindrance(const Leg& leg, TimePoint now);
+inline const NamedLimit* hindered_by_shards(const Leg& leg, TimePoint now) {
+  return leg.state.shard_count <= 1 ? nullptr : find_hindrance(leg, now);
+}
 
 /// Takes an image that the store just returned (empty: the item is gone) as the leg's knowledge.
 void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed);

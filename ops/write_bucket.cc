@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "store/apply.h"
+
 namespace stint::ops {
 namespace {
 
@@ -35,6 +37,20 @@ void learn_from(const Context& cx, const std::vector<store::CancelReason>& reaso
   }
 }
 
+/// Where a store does not tell what a landed update made of the item, that is reckoned from what it
+/// was made of. Others may have written in between, as after every image; so nothing is confirmed.
+void learn_without_image(const LegWrite& write, TimePoint now) {
+  Leg& leg = write.leg();
+  store::UpdateRequest update = write.update();
+  Result<store::ImagePtr> after =
+      store::apply(update.program().actions, update.key(), leg.view.image.get(), update.params());
+  if (after) {
+    take_image(leg, *std::move(after), now, false);
+  } else {
+    forget_image(leg);
+  }
+}
+
 /// The image of a leg after its transaction landed.
 void learn_landed(const store::TransactReply& reply, std::size_t write_at, const LegWrite& write,
                   TimePoint now) {
@@ -44,7 +60,7 @@ void learn_landed(const store::TransactReply& reply, std::size_t write_at, const
   } else if (write.creates()) {
     take_image(leg, write.created(), now, true);
   } else {
-    forget_image(leg);
+    learn_without_image(write, now);
   }
 }
 

@@ -90,6 +90,10 @@ class STINT_EXPORT Limiter {
   /// Takes the amounts from all named limits, or from none. Warm: one request, two sent together
   /// with a parent, none for a rejection that remembered images prove.
   ///
+  /// Of a bucket that another program has split into shards, one is drawn and decides. Where its
+  /// shards would have to agree on something first, an ended window to open or a quota to add, the
+  /// answer is `kUnavailable`.
+  ///
   /// Rejected and disabled are decisions, not errors. Errors: `kInvalidArgument` also for a limit
   /// named twice or configured nowhere, and when no limits are configured at all; `kConflict` when
   /// other writers won five attempts. `OnUnavailable::kAllow` turns `kUnavailable`, `kThrottled`,
@@ -100,8 +104,9 @@ class STINT_EXPORT Limiter {
   Result<Decision> acquire(const AcquireRequest& request);
 
   /// What is left, and when `need` would fit. Consumes nothing, creates nothing, opens no window.
-  /// One request, another with a parent. Errors: `kInvalidArgument` also for a needed limit that is
-  /// configured nowhere.
+  /// Of a bucket that another program has split into shards, what all of them hold together; the
+  /// need has to fit on one. One request, another with a parent, and one for each split bucket.
+  /// Errors: `kInvalidArgument` also for a needed limit that is configured nowhere.
   Result<Availability> available(std::string_view entity, std::string_view resource,
                                  const std::vector<Consume>& need = {});
 

@@ -39,7 +39,8 @@ struct AcquireRequest {
 
 /// What can be taken now, without taking it.
 struct Availability {
-  /// Every limit that applies to the entity and, with cascade, to its parent.
+  /// Every limit that applies to the entity and, with cascade, to its parent. Of a bucket in
+  /// several shards the amounts are the sums over all of them.
   std::vector<LimitStatus> limits;
   /// Whether `need` would be admitted now.
   bool fits = true;

@@ -1,7 +1,5 @@
 #include <curl/curl.h>
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -21,6 +19,7 @@
 
 #include "store/dynamodb/curl_setup.h"
 #include "store/dynamodb/http.h"
+#include "store/dynamodb/own_thread.h"
 #include "store/dynamodb/timer_heap.h"
 
 namespace stint::store::dynamodb {
@@ -803,22 +802,6 @@ class CurlClient final : public HttpClient {
   std::thread thread_;
 };
 
-// Signals are for the program's own threads.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 Result<std::shared_ptr<HttpClient>> make_http_client(const HttpOptions& options) {
@@ -828,11 +811,7 @@ Result<std::shared_ptr<HttpClient>> make_http_client(const HttpOptions& options)
   Status ready = loop->set_up();
   if (!ready) return ready.error();
   try {
-    WithoutSignals guard;
-    std::thread thread([loop] {
-      pthread_setname_np(pthread_self(), "stint-http");
-      loop->run();
-    });
+    std::thread thread = start_own_thread("stint-http", [loop] { loop->run(); });
     return std::shared_ptr<HttpClient>(
         std::make_shared<CurlClient>(std::move(loop), std::move(thread)));
   } catch (const std::system_error& error) {

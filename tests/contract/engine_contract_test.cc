@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -57,7 +58,17 @@ class EngineContract : public testing::TestWithParam<EngineFactory> {
   }
   IndexLayout layout() const { return table_.engine().capabilities().index_layout; }
 
+  const test::EngineTraits& traits() const { return GetParam().traits; }
+  /// A token that no other test uses: tables may share what remembers them.
+  std::string token(const std::string& name) const {
+    return name + "-" + std::to_string(number_) + "-" + std::to_string(getpid());
+  }
+
   Table table_;
+
+ private:
+  static inline int tests_ = 0;
+  const int number_ = ++tests_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineContract, testing::ValuesIn(test::engine_factories()),
@@ -225,8 +236,9 @@ TEST_P(EngineContract, ConditionsOnEveryRequest) {
 TEST_P(EngineContract, KeysOfAnyBytes) {
   const std::string zero(1, '\0');
   std::vector<Key> keys = {
-      Key("p", "s"),     Key("p" + zero, "s"), Key("p", zero + "s"), Key("p" + zero + "s", "s"),
-      Key("p\xff", "s"), Key("ps", "s"),       Key("p", "ss"),       Key("p" + zero + zero, zero)};
+      Key("p", "s"),  Key("p" + zero, "s"), Key("p", zero + "s"),        Key("p" + zero + "s", "s"),
+      Key("ps", "s"), Key("p", "ss"),       Key("p" + zero + zero, zero)};
+  if (traits().takes_any_bytes) keys.emplace_back("p\xff", "s");
   for (std::size_t i = 0; i < keys.size(); ++i) {
     table_.put(item(keys[i], static_cast<std::int64_t>(i)));
   }
@@ -314,7 +326,9 @@ TEST_P(EngineContract, CallsOfABatchKeepTheirOrder) {
   EXPECT_FALSE(write(9).image);
   EXPECT_TRUE(std::get<QueryReply>(calls[10].reply).images.empty());
   EXPECT_EQ(json(write(12).image), json(item(kKey, 105)));
-  EXPECT_EQ(json(std::get<TransactReply>(calls[13].reply).images[0]), json(item(kKey, 110)));
+  if (traits().tells_transaction_images) {
+    EXPECT_EQ(json(std::get<TransactReply>(calls[13].reply).images.at(0)), json(item(kKey, 110)));
+  }
   EXPECT_EQ(json(write(14).image), json(item(kKey, 115)));
   EXPECT_EQ(got(15), json(item(kKey, 115)));
   EXPECT_EQ(json(table_.image(kKey)), json(item(kKey, 115)));
@@ -361,11 +375,15 @@ TEST_P(EngineContract, TransactionAppliesAll) {
   EXPECT_EQ(reply.outcome, Outcome::kOk);
   EXPECT_TRUE(reply.reasons.empty());
   EXPECT_EQ(reply.cost, (Cost{0, 8, 0})) << "two units for each item, the check included";
-  ASSERT_EQ(reply.images.size(), 4u);
-  EXPECT_EQ(json(reply.images[0]), json(item(put_key, 5)));
-  EXPECT_EQ(json(reply.images[1]), json(item(update_key, 11)));
-  EXPECT_FALSE(reply.images[2]);
-  EXPECT_FALSE(reply.images[3]);
+  if (traits().tells_transaction_images) {
+    ASSERT_EQ(reply.images.size(), 4u);
+    EXPECT_EQ(json(reply.images[0]), json(item(put_key, 5)));
+    EXPECT_EQ(json(reply.images[1]), json(item(update_key, 11)));
+    EXPECT_FALSE(reply.images[2]);
+    EXPECT_FALSE(reply.images[3]);
+  } else {
+    EXPECT_TRUE(reply.images.empty());
+  }
   EXPECT_EQ(json(table_.image(put_key)), json(item(put_key, 5)));
   EXPECT_EQ(json(table_.image(update_key)), json(item(update_key, 11)));
   EXPECT_FALSE(table_.image(delete_key));
@@ -430,8 +448,9 @@ TEST_P(EngineContract, TokenMakesRepetitionSafe) {
   Values plus{{10}, {}};
   Values more{{11}, {}};
   Key other("q", "s");
-  auto add = [&](const Key& key, const Values& values, const std::string& token) {
-    return table_.transact({UpdateRequest(key, count, values.params())}, token);
+  auto add = [&](const Key& key, const Values& values, const std::string& name) {
+    return table_.transact({UpdateRequest(key, count, values.params())},
+                           name.empty() ? name : token(name));
   };
   EXPECT_EQ(add(kKey, plus, "token").outcome, Outcome::kOk);
   TransactReply again = add(kKey, plus, "token");
@@ -451,7 +470,7 @@ TEST_P(EngineContract, TokenMakesRepetitionSafe) {
 TEST_P(EngineContract, TokenOfACancelledTransactionIsNotSpent) {
   Condition exists = when(kExists);
   auto attempt = [&] {
-    return table_.transact({PutRequest(item(kKey, 2), &exists)}, "token").outcome;
+    return table_.transact({PutRequest(item(kKey, 2), &exists)}, token("token")).outcome;
   };
   EXPECT_EQ(attempt(), Outcome::kConditionFailed);
   table_.put(item(kKey, 1));
@@ -464,9 +483,10 @@ TEST_P(EngineContract, TokenOfACancelledTransactionIsNotSpent) {
 // ---- Queries ----
 
 TEST_P(EngineContract, QueryByPartitionAndPrefix) {
-  for (const char* sort : {"b2", "a", "b", "b1", "c", "B"}) table_.put(item(Key("p", sort)));
+  const char* other = traits().prefixes_have_case ? "B" : "0";
+  for (const char* sort : {"b2", "a", "b", "b1", "c", other}) table_.put(item(Key("p", sort)));
   for (const char* partition : {"o", "p2", "pp", "P"}) table_.put(item(Key(partition, "b")));
-  EXPECT_EQ(table_.sort_keys(Index::kTable, "p"), (Names{"B", "a", "b", "b1", "b2", "c"}));
+  EXPECT_EQ(table_.sort_keys(Index::kTable, "p"), (Names{other, "a", "b", "b1", "b2", "c"}));
   EXPECT_EQ(table_.sort_keys(Index::kTable, "p", "b"), (Names{"b", "b1", "b2"}));
   EXPECT_EQ(table_.sort_keys(Index::kTable, "p", "b1"), (Names{"b1"}));
   EXPECT_EQ(table_.sort_keys(Index::kTable, "p", "x"), Names());
@@ -497,10 +517,18 @@ TEST_P(EngineContract, QueryPages) {
   QueryReply second = table_.query(Index::kTable, "p", "k", 10, *first.next);
   ASSERT_EQ(second.images.size(), 10u);
   EXPECT_EQ(second.images[0]->sk(), "k111");
-  EXPECT_EQ(table_.query(Index::kTable, "p", "k", 14, *first.next).next, std::nullopt);
+  QueryReply last = table_.query(Index::kTable, "p", "k", 14, *first.next);
+  if (last.next) {
+    EXPECT_FALSE(traits().knows_last_page);
+    last = table_.query(Index::kTable, "p", "k", 14, *last.next);
+    EXPECT_TRUE(last.images.empty());
+    EXPECT_FALSE(last.next);
+  }
 
-  EXPECT_EQ(table_.query(Index::kTable, "q", "k", 10, *first.next).outcome, Outcome::kInvalid);
-  EXPECT_EQ(table_.query(Index::kTable, "p", "l", 10, *first.next).outcome, Outcome::kInvalid);
+  if (traits().binds_positions) {
+    EXPECT_EQ(table_.query(Index::kTable, "q", "k", 10, *first.next).outcome, Outcome::kInvalid);
+    EXPECT_EQ(table_.query(Index::kTable, "p", "l", 10, *first.next).outcome, Outcome::kInvalid);
+  }
   EXPECT_EQ(table_.query(Index::kGsi1, "p", "k", 10, *first.next).outcome, Outcome::kInvalid);
   for (const char* nonsense : {"x", "zz", "00", "7000", "70000"}) {
     EXPECT_EQ(table_.query(Index::kTable, "p", "", 10, nonsense).outcome, Outcome::kInvalid);
@@ -524,8 +552,10 @@ TEST_P(EngineContract, ScanSeesEveryItemOnce) {
     table_.put(made);
     all.push_back(json(made));
   }
-  table_.put(item(Key(std::string("\0\xff", 2), std::string("\0", 1))));
-  all.push_back(json(table_.image(Key(std::string("\0\xff", 2), std::string("\0", 1)))));
+  const char last = traits().takes_any_bytes ? '\xff' : '\x7f';
+  Key odd(std::string{'\0', last}, std::string(1, '\0'));
+  table_.put(item(odd));
+  all.push_back(json(table_.image(odd)));
   std::sort(all.begin(), all.end());
   for (int page : {1, 2, 7, 40, 41, 42, 1000}) EXPECT_EQ(table_.scanned(page), all) << page;
 }
@@ -536,10 +566,12 @@ TEST_P(EngineContract, ScanOfAnIndexAnswersItsEntries) {
     Key key("p" + std::to_string(i), "s");
     table_.put(i % 4 == 0 ? item(key, i) : indexed(key, 2, "list" + std::to_string(i % 3), "x", i));
     if (i % 4 == 0) continue;
-    expected.push_back(json(ImageBuilder(key)
-                                .set(index_pk(2), "list" + std::to_string(i % 3))
-                                .set(index_sk(2), "x")
-                                .build()));
+    ImageBuilder entry(key);
+    // At least the keys; what else the index projects is answered, too.
+    bool whole = !traits().fills_pages && layout() == IndexLayout::kCompatible;
+    if (whole) entry.set(a("n"), std::int64_t{i});
+    entry.set(index_pk(2), "list" + std::to_string(i % 3)).set(index_sk(2), "x");
+    expected.push_back(json(entry.build()));
   }
   std::sort(expected.begin(), expected.end());
   for (int page : {1, 4, 15, 1000}) EXPECT_EQ(table_.scanned(page, Index::kGsi2), expected) << page;
@@ -554,9 +586,10 @@ TEST_P(EngineContract, ScanPagesAreBounded) {
     table_.put(ImageBuilder(Key("p" + std::to_string(i), "s")).set(a("x"), large).build());
   }
   ScanReply page = table_.scan(1000);
-  EXPECT_EQ(page.images.size(), 4u) << "a megabyte and no further item";
+  EXPECT_EQ(page.images.size(), traits().fills_pages ? 4u : 3u) << "a megabyte, more or less";
   ASSERT_TRUE(page.next);
-  EXPECT_EQ(page.cost, (Cost{0.5 * 301, 0, 0})) << "half a unit for every 4 KB of 4 items";
+  EXPECT_EQ(page.cost, (Cost{0.5 * (traits().fills_pages ? 301 : 226), 0, 0}))
+      << "half a unit for every 4 KB";
   EXPECT_EQ(table_.scanned(1000).size(), 10u);
 }
 
@@ -661,9 +694,10 @@ TEST_P(EngineContract, IndexTiesAreInOrderOfTheItemsKey) {
   std::string start;
   do {
     QueryReply reply = table_.query(Index::kGsi2, "list", "", 1, start);
+    start = reply.next.value_or("");
+    if (reply.images.empty() && !traits().knows_last_page) break;
     ASSERT_EQ(reply.images.size(), 1u);
     keys.push_back(std::string(reply.images[0]->pk()) + std::string(reply.images[0]->sk()));
-    start = reply.next.value_or("");
   } while (!start.empty());
   EXPECT_EQ(keys, (Names{"as", "br", "bs", "cs"}));
 }
@@ -706,7 +740,10 @@ TEST_P(EngineContract, Costs) {
   EXPECT_EQ(table_.remove(kKey, &absent).cost, (Cost{0, 2, 0}));
   Values plus{{1}, {}};
   EXPECT_EQ(table_.transact({UpdateRequest(kKey, count, plus.params())}).cost,
-            (Cost{0, 4, compatible ? 4.0 : 0.0}));
+            (Cost{0, 4,
+                  !compatible                      ? 0.0
+                  : traits().charges_indexes_twice ? 4.0
+                                                   : 2.0}));
   EXPECT_EQ(table_.remove(kKey).cost, (Cost{0, 2, compatible ? 4.0 : 3.0}));
   EXPECT_EQ(table_.remove(kKey).cost, (Cost{0, 1, 0}));
   EXPECT_EQ(table_.get(Key("", "s")).cost, Cost()) << "a refused request is free";
@@ -732,6 +769,7 @@ TEST_P(EngineContract, NoChangesWithoutAStream) {
 }
 
 TEST_P(EngineContract, ChangesInOrder) {
+  if (!traits().has_change_stream) GTEST_SKIP() << "the engine has no change stream";
   Table table(GetParam().make(true));
   ASSERT_TRUE(table.engine().capabilities().change_stream);
   EXPECT_TRUE(table.engine().changes(0, 10).value().empty());
@@ -892,7 +930,7 @@ TEST_P(EngineContract, OneTokenOfManyThreadsAppliesOnce) {
     Values plus{{1}, {}};
     for (int i = 0; i < 50; ++i) {
       EXPECT_EQ(
-          table_.transact({UpdateRequest(kKey, count, plus.params())}, "token " + std::to_string(i))
+          table_.transact({UpdateRequest(kKey, count, plus.params())}, token(std::to_string(i)))
               .outcome,
           Outcome::kOk);
     }
@@ -927,6 +965,7 @@ TEST_P(EngineContract, IndexAgreesWithItemsAfterManyThreads) {
 }
 
 TEST_P(EngineContract, ChangesOfManyThreadsAreSeenOnceAndInOrder) {
+  if (!traits().has_change_stream) GTEST_SKIP() << "the engine has no change stream";
   Table table(GetParam().make(true));
   UpdateProgram count = program({{Change::kAdd, a("n"), number(0)}});
   constexpr int kEach = 40;
@@ -1145,6 +1184,7 @@ struct Contestant {
 std::vector<Contestant> make_contestants() {
   std::vector<Contestant> made;
   for (const EngineFactory& factory : test::engine_factories()) {
+    if (!factory.traits.has_change_stream) continue;
     std::shared_ptr<Engine> engine = factory.make(true);
     // Another layout answers the same at another cost.
     if (engine->capabilities().index_layout == IndexLayout::kKeysOnly) {

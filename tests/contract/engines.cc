@@ -63,8 +63,18 @@ std::vector<EngineFactory> engine_factories() {
       {"rocksdb_synced", [](bool stream) { return make_rocksdb(stream, 200'000, true); }});
 #endif
 #ifdef STINT_TEST_DYNAMODB
-  factories.push_back({"dynamodb", [](bool) { return new_table(IndexLayout::kCompatible); }});
-  factories.push_back({"dynamodb_lean", [](bool) { return new_table(IndexLayout::kKeysOnly); }});
+  const EngineTraits service = {.tells_transaction_images = false,
+                                .takes_any_bytes = false,
+                                .knows_last_page = false,
+                                .binds_positions = false,
+                                .prefixes_have_case = false,
+                                .has_change_stream = false,
+                                .fills_pages = false,
+                                .charges_indexes_twice = false};
+  factories.push_back(
+      {"dynamodb", [](bool) { return new_table(IndexLayout::kCompatible); }, service});
+  factories.push_back(
+      {"dynamodb_lean", [](bool) { return new_table(IndexLayout::kKeysOnly); }, service});
 #endif
   return factories;
 }

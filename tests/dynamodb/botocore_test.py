@@ -3,12 +3,11 @@
 
     SIGN_REQUESTS=build/dev/tests/sign_requests tests/dynamodb/botocore_test.py [TEST...]
 
-botocore is installed once, into a virtual environment in STINT_TOOLS_DIR (~/.cache/stint-tools);
-where it cannot be installed, the test fails. STINT_TEST_SEED repeats a run.
+botocore is in the Python environment that scripts/fetch-python-package makes; where it cannot be
+made, the test fails. STINT_TEST_SEED repeats a run.
 """
 
 import datetime
-import fcntl
 import hashlib
 import json
 import os
@@ -19,10 +18,9 @@ import subprocess
 import sys
 import types
 import unittest
+import unittest.mock
 import urllib.parse
-import venv
 
-VERSION = "1.34.162"
 REQUESTS = 1500
 DIGEST_HEADER = "x-amz-content-sha256"
 SIGN_REQUESTS = os.path.abspath(os.environ.get("SIGN_REQUESTS", "sign_requests"))
@@ -30,32 +28,18 @@ SEED = int(os.environ.get("STINT_TEST_SEED") or random.SystemRandom().randrange(
 
 
 def python_with_botocore():
-    """The interpreter of a virtual environment that has botocore, made if need be."""
-    tools = os.environ.get("STINT_TOOLS_DIR") or pathlib.Path.home() / ".cache" / "stint-tools"
-    directory = pathlib.Path(tools)
-    directory.mkdir(parents=True, exist_ok=True)
-    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    place = directory / f"botocore-{VERSION}-{python}"
-    done = place / "complete"
-    # Tests run side by side, and one of them makes it.
-    with open(directory / "botocore.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            venv.create(place, clear=True, with_pip=True)
-            result = subprocess.run(
-                [place / "bin" / "python", "-m", "pip", "install", "--quiet",
-                 "--disable-pip-version-check", f"botocore=={VERSION}"],
-                text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=500, check=False)
-            if result.returncode != 0:
-                sys.exit(f"botocore_test: botocore {VERSION} cannot be installed by pip, and without it "
-                         f"signatures cannot be compared:\n{result.stdout}{result.stderr}")
-            done.touch()
-    return place / "bin" / "python"
+    """The interpreter of the environment that has botocore, made if need be."""
+    fetch = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "fetch-python-package"
+    result = subprocess.run([fetch], text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                            check=False)
+    if result.returncode != 0:
+        sys.exit("botocore_test: without botocore signatures cannot be compared")
+    return result.stdout.strip()
 
 
 if __name__ == "__main__":
     if not os.environ.get("STINT_BOTOCORE_STARTED"):
-        python = str(python_with_botocore())
+        python = python_with_botocore()
         os.execve(python, [python, *sys.argv], {**os.environ, "STINT_BOTOCORE_STARTED": "1"})
 
     import botocore.auth
@@ -139,15 +123,6 @@ def by_botocore(request):
     """What botocore adds, by its public signer with the clock set."""
     moment = datetime.datetime.fromtimestamp(request["now_ms"] // 1000, datetime.timezone.utc)
 
-    class FixedTime(datetime.datetime):
-        @classmethod
-        def utcnow(cls):
-            return moment.replace(tzinfo=None)
-
-        @classmethod
-        def now(cls, tz=None):
-            return moment.astimezone(tz) if tz else moment.replace(tzinfo=None)
-
     credentials = botocore.credentials.Credentials(
         request["key"], request["secret"], request["token"] or None)
     signer = botocore.auth.SigV4Auth
@@ -166,12 +141,8 @@ def by_botocore(request):
     prepared.context["client_config"] = types.SimpleNamespace(
         s3={"payload_signing_enabled": signs_body})
     auth = signer(credentials, request["service"], request["region"])
-    original = botocore.auth.datetime
-    botocore.auth.datetime = types.SimpleNamespace(datetime=FixedTime)
-    try:
+    with unittest.mock.patch.object(botocore.auth, "get_current_datetime", lambda: moment):
         auth.add_auth(prepared)
-    finally:
-        botocore.auth.datetime = original
     return {
         "authorization": prepared.headers["Authorization"],
         "x-amz-date": prepared.headers["X-Amz-Date"],

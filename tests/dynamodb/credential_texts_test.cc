@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/random.h"
 #include "store/dynamodb/credentials/process.h"
 #include "store/dynamodb/credentials/profile_files.h"
 #include "store/dynamodb/credentials/secrets.h"
@@ -17,6 +18,7 @@
 #include "store/dynamodb/text.h"
 #include "store/dynamodb/url.h"
 #include "tests/dynamodb/credential_world.h"
+#include "tests/support/seed.h"
 
 namespace stint::store::dynamodb {
 namespace {
@@ -265,6 +267,56 @@ TEST(Secrets, AreTakenOutOfMessages) {
 }
 
 using Words = std::vector<std::string>;
+
+/// `text` with a few bytes changed, taken out, put in or doubled.
+std::string mutated(std::string text, Random& random) {
+  constexpr std::string_view kOften = "<>/&;#[]=\"' \n\\!?-:@%{}";
+  for (std::uint64_t changes = random.below(6) + 1; changes > 0; --changes) {
+    std::size_t at = random.below(text.size() + 1);
+    char c = random.below(3) == 0 ? static_cast<char>(random.below(256))
+                                  : kOften[random.below(kOften.size())];
+    switch (random.below(4)) {
+      case 0: text.insert(at, 1, c); break;
+      case 1: text.erase(at, random.below(8)); break;
+      case 2: text.insert(at, text.substr(random.below(text.size() + 1), random.below(40))); break;
+      default:
+        if (at < text.size()) text[at] = c;
+    }
+  }
+  return text;
+}
+
+// Run with the sanitizers, this is about memory; without them, about what reasons tell.
+TEST(Readers, TakeAnyText) {
+  Random random(test::seed());
+  const std::string xml = test::role_answer("AssumeRole", "HUSH", "2026-12-01T12:00:00Z");
+  const std::string files =
+      "[default]\nregion = a # c\n[profile \"b c\"]\naws_secret_access_key=HUSH\ns3 =\n  x = HUSH\n"
+      "credential_process = HUSH\n  HUSH\n[services d]\n";
+  const std::string address = "http://[::1]:8000/HUSH?HUSH";
+  const std::string command = "a \"b 'HUSH\" 'c' \\HUSH";
+  int accepted = 0;
+  auto look = [&accepted](bool ok, const std::string& reason) {
+    accepted += ok ? 1 : 0;
+    EXPECT_EQ(reason.find("HUSH"), std::string::npos) << reason;
+    EXPECT_TRUE(ok || !reason.empty());
+  };
+  constexpr int kRounds = 3'000;
+  for (int round = 0; round < kRounds; ++round) {
+    Result<XmlTexts> texts = XmlTexts::parse(mutated(xml, random));
+    look(texts.ok(), texts ? "" : texts.error().reason());
+    for (ProfileFileKind kind : {ProfileFileKind::kConfig, ProfileFileKind::kCredentials}) {
+      Result<ProfileSections> sections = parse_profile_file(mutated(files, random), kind, "file");
+      look(sections.ok(), sections ? "" : sections.error().reason());
+    }
+    Result<Url> url = parse_url(mutated(address, random));
+    look(url.ok(), url ? "" : url.error().reason());
+    Result<Words> words = split_command(mutated(command, random));
+    look(words.ok(), words ? "" : words.error().reason());
+  }
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 5 * kRounds);
+}
 
 TEST(Command, IsSplitAsAShellDoes) {
   EXPECT_EQ(*split_command("  a  b\tc "), (Words{"a", "b", "c"}));

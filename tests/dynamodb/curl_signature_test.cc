@@ -11,14 +11,15 @@
 #include "base/random.h"
 #include "store/dynamodb/signer.h"
 #include "store/dynamodb/text.h"
-#include "tests/dynamodb/loopback_server.h"
+#include "tests/support/scripted_server.h"
 #include "tests/support/seed.h"
 
 namespace stint::store::dynamodb {
 namespace {
 
-using test::LoopbackServer;
-using test::RawRequest;
+using test::ScriptedServer;
+using test::ServedRequest;
+using test::Step;
 
 struct Signing {
   Credentials credentials;
@@ -59,8 +60,9 @@ std::string field(const std::string& authorization, const std::string& name) {
 }
 
 /// What our signer makes of the headers that curl signed, at the second at which it did.
-std::string our_authorization(const RawRequest& request, const Signing& wanted) {
-  std::string names = ";" + field(request.header("authorization"), "SignedHeaders") + ";";
+std::string our_authorization(const ServedRequest& request, const Signing& wanted) {
+  std::string names =
+      ";" + field(std::string(request.header("authorization")), "SignedHeaders") + ";";
   std::vector<HttpHeader> headers;
   for (const auto& header : request.headers) {
     bool ours = header.first == "x-amz-date" || header.first == "x-amz-security-token";
@@ -69,7 +71,7 @@ std::string our_authorization(const RawRequest& request, const Signing& wanted) 
     }
   }
   // "20261201T120000Z" with the separators that our reader wants.
-  std::string date = request.header("x-amz-date");
+  std::string date(request.header("x-amz-date"));
   for (auto [place, separator] : {std::pair<int, char>{13, ':'}, {11, ':'}, {6, '-'}, {4, '-'}}) {
     date.insert(static_cast<std::size_t>(place), 1, separator);
   }
@@ -94,7 +96,7 @@ std::string random_body(Random& random) {
 
 TEST(Signer, AgreesWithLibcurlOnJsonRequests) {
   Random random(test::seed());
-  LoopbackServer server([](const RawRequest&) { return test::http_answer(200, ""); });
+  ScriptedServer server([](const ServedRequest&) { return Step::reply(200); });
   constexpr int kRequests = 200;
   for (int number = 0; number < kRequests; ++number) {
     Signing wanted;
@@ -104,13 +106,13 @@ TEST(Signer, AgreesWithLibcurlOnJsonRequests) {
     wanted.region = random.below(2) == 0 ? "eu-west-1" : "us-east-1";
     wanted.target = random.below(2) == 0 ? "DynamoDB_20120810.GetItem" : "DynamoDB_20120810.Query";
     wanted.body = random_body(random);
-    post_with_curl(server.origin() + "/", wanted);
+    post_with_curl(server.url() + "/", wanted);
     if (HasFatalFailure()) return;
-    std::vector<RawRequest> seen = server.seen();
+    std::vector<ServedRequest> seen = server.requests();
     ASSERT_EQ(seen.size(), static_cast<std::size_t>(number) + 1);
-    const RawRequest& request = seen.back();
+    const ServedRequest& request = seen.back();
     ASSERT_EQ(request.body, wanted.body);
-    std::string theirs = request.header("authorization");
+    std::string theirs(request.header("authorization"));
     std::string ours = our_authorization(request, wanted);
     EXPECT_NE(field(theirs, "Signature"), "");
     EXPECT_EQ(field(ours, "Signature"), field(theirs, "Signature")) << theirs << "\n" << ours;

@@ -47,8 +47,7 @@ class FakeHttpClient : public store::dynamodb::HttpClient {
     tasks_.push_back(std::move(task));
   }
 
-  /// It answers on the threads of its callers.
-  bool on_own_thread() const override { return false; }
+  bool on_own_thread() const override { return thread_.get_id() == std::this_thread::get_id(); }
 
   /// From now on requests are kept unanswered, until `release`.
   void hold() {

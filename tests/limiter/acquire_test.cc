@@ -12,7 +12,7 @@ namespace stint::test {
 namespace {
 
 class Acquire : public LimiterTest {};
-STINT_ON_EVERY_ENGINE(Acquire);
+STINT_ON_EVERY_STORE(Acquire);
 
 TEST_P(Acquire, TakesFromSeveralLimitsAllOrNone) {
   limiter->set_limits(kUser, kApi, {Limit::per_minute("rpm", 10), Limit::per_day("tokens", 100)})

@@ -10,7 +10,7 @@ class AnchorCases : public LimiterTest {
  protected:
   void set(const LimitList& limits) { limiter->set_limits(kUser, kApi, limits).value(); }
 };
-STINT_ON_EVERY_ENGINE(AnchorCases);
+STINT_ON_EVERY_STORE(AnchorCases);
 
 TEST_P(AnchorCases, P1_TheNextWindowBeginsAtTheNextUse) {
   set({Limit::session("s", 10, 5h)});

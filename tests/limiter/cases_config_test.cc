@@ -10,7 +10,7 @@ class ConfigCases : public LimiterTest {
  protected:
   void set(const LimitList& limits) { limiter->set_limits(kUser, kApi, limits).value(); }
 };
-STINT_ON_EVERY_ENGINE(ConfigCases);
+STINT_ON_EVERY_STORE(ConfigCases);
 
 TEST_P(ConfigCases, P76_ASessionQuotasChangeIsHeededAtOnceAndUsedStaysUsed) {
   set({Limit::session("s", 100, 5h)});

@@ -18,7 +18,7 @@ class CostCases : public LimiterTest {
     return result.ok() ? ErrorCode::kCorrupt : result.error().code();
   }
 };
-STINT_ON_EVERY_ENGINE(CostCases);
+STINT_ON_EVERY_STORE(CostCases);
 
 TEST_P(CostCases, P55_ADeniedBigCallTakesNothing) {
   limiter->set_limits(Scope::system(), {Limit::per_hour("r", 10)}).value();

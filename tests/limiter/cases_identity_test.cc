@@ -13,7 +13,7 @@ class IdentityCases : public LimiterTest {
  protected:
   IdentityCases() { limiter->set_limits(Scope::system(), {Limit::session("s", 10, 1h)}).value(); }
 };
-STINT_ON_EVERY_ENGINE(IdentityCases);
+STINT_ON_EVERY_STORE(IdentityCases);
 
 TEST_P(IdentityCases, P82_IdsAreDistinctOrRefused) {
   std::vector<std::string> accepted = {"2001:db8::1", "2001:db8:", "2001:db8", "a:b", "a.b",

@@ -13,7 +13,7 @@ class LeaseCases : public LimiterTest {
  protected:
   void set(const LimitList& limits) { limiter->set_limits(kUser, kApi, limits).value(); }
 };
-STINT_ON_EVERY_ENGINE(LeaseCases);
+STINT_ON_EVERY_STORE(LeaseCases);
 
 TEST_P(LeaseCases, P49_ARollbackGivesBackWhatWasTaken) {
   limiter->create_entity("parent").value();

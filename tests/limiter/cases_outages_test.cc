@@ -20,7 +20,7 @@ class OutageCases : public LimiterTest {
  protected:
   void set(const LimitList& limits) { limiter->set_limits(kUser, kApi, limits).value(); }
 };
-STINT_ON_EVERY_ENGINE(OutageCases);
+STINT_ON_EVERY_STORE(OutageCases);
 
 TEST_P(OutageCases, P91_ExpiryIsInWholeSeconds) {
   limiter->set_limits(Scope::system(), {Limit::session("s", 10, 1h)}).value();

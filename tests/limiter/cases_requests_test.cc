@@ -10,7 +10,7 @@ class RequestCases : public LimiterTest {
  protected:
   void set(const LimitList& limits) { limiter->set_limits(kUser, kApi, limits).value(); }
 };
-STINT_ON_EVERY_ENGINE(RequestCases);
+STINT_ON_EVERY_STORE(RequestCases);
 
 TEST_P(RequestCases, P112_ShortAndLongPeriodsTogether) {
   set({Limit::session("h5", 10, 5h), Limit::session("d7", 20, std::chrono::hours(24 * 7)),

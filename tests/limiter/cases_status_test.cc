@@ -10,7 +10,7 @@ class StatusCases : public LimiterTest {
  protected:
   void set(const LimitList& limits) { limiter->set_limits(kUser, kApi, limits).value(); }
 };
-STINT_ON_EVERY_ENGINE(StatusCases);
+STINT_ON_EVERY_STORE(StatusCases);
 
 TEST_P(StatusCases, P101_WhoWaitsAsToldIsAdmittedAndNotEarlier) {
   set({Limit::rate("r", 10, 7, 3s), Limit::session("s", 13, 7s),

@@ -26,7 +26,7 @@ class Configuration : public LimiterTest {
                                  .value());
   }
 };
-STINT_ON_EVERY_ENGINE(Configuration);
+STINT_ON_EVERY_STORE(Configuration);
 
 TEST_P(Configuration, HighestLevelWinsAsAWhole) {
   limiter->set_limits(Scope::system(), {Limit::per_hour("a", 1), Limit::per_hour("b", 1)}).value();
@@ -564,11 +564,12 @@ TEST_P(Configuration, Decision22_BucketOfFourLimitsCostsOneWriteUnit) {
 }
 
 TEST_P(Configuration, Decision26_StoreOfAnotherResetRuleIsRefused) {
-  StoreOptions options;
-  options.reset_rule = ResetRule::kCompatible;
   TempDirectory directory;
   std::shared_ptr<store::Engine> engine = open_engine(GetParam(), directory.path());
-  limiter::open_store(engine, {}).value();
+  ResetRule own = limiter::open_store(engine, {}).value().reset_rule();
+  StoreOptions options;
+  options.reset_rule =
+      own == ResetRule::kCompatible ? ResetRule::kLocalDay : ResetRule::kCompatible;
 
   Result<Store> refused = limiter::open_store(engine, options);
 

@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "limiter/store_handle.h"
 #include "schema/bucket_fields.h"
+#include "schema/entity_item.h"
 #include "schema/keys.h"
 #include "schema/records.h"
 #include "stint/limiter.h"
@@ -259,11 +261,13 @@ TEST_F(Contention, R22_SeedIsPinnedToTheShardCount) {
         [](store::ImageBuilder& item) { item.set(store::intern("shard_count"), std::int64_t{2}); });
   });
 
-  ASSERT_TRUE(limiter.acquire(request({{"daily", 1}})).value());
+  Result<Decision> refused = limiter.acquire(request({{"daily", 1}}));
 
-  // The share of one of two shards, not the whole.
-  EXPECT_EQ(bucket()->number(store::intern("b_daily_tk")), 499 * kToken);
-  EXPECT_EQ(bucket()->number(store::intern("b_daily_gc")), 2);
+  // What one of two shards may grant is to be agreed upon with the other.
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+  EXPECT_FALSE(bucket()->has(store::intern("b_daily_cp")));
+  EXPECT_TRUE(limiter.acquire(request({{"rate", 1}})).value());
 }
 
 TEST_F(Contention, P44_WindowOpenedByAnotherFirstIsJoined) {
@@ -346,6 +350,157 @@ TEST_F(Contention, WhatHasLandedIsNotSentAgainWhenTheParentsLimitIsGone) {
 
   EXPECT_EQ(left("rph"), 8);
   EXPECT_EQ(bucket()->number(schema::field_attr("rph", schema::Field::kConsumed)), 2 * kToken);
+}
+
+/// A child that another program moves while this one remembers its bucket under the old parent.
+class MovedElsewhere : public Contention {
+ protected:
+  static constexpr const char* kOld = "old";
+  static constexpr const char* kNew = "new";
+
+  MovedElsewhere() {
+    limiter.create_entity(kOld).value();
+    limiter.create_entity(kNew).value();
+    limiter.create_entity(kUser, {.parent = kOld, .cascade = true}).value();
+    limiter.set_limits(Scope::resource(kApi), {Limit::per_hour("rph", 10)}).value();
+    EXPECT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
+  }
+  std::int64_t left_of(const std::string& entity) {
+    return find_status(other.available(entity, kApi).value().limits, "rph", entity)
+        .remaining.whole_tokens();
+  }
+  void put(const store::ImagePtr& item) {
+    store::PutRequest request(item, nullptr);
+    store::Call call;
+    call.request = &request;
+    memory->execute(std::span<store::Call>(&call, 1));
+  }
+  /// Rules W12: the entity's record first, its buckets afterwards. No parent: it has none any more.
+  void move(const std::optional<std::string>& parent) {
+    schema::EntityRecord record =
+        schema::decode_entity(*get(schema::entity_key(name_space_id(), kUser))).value();
+    record.parent = parent;
+    record.parent_generation += 1;
+    put(schema::encode_entity(name_space_id(), record));
+    edit_bucket([&](store::ImageBuilder& item) {
+      item.set(store::intern("cascade"), record.cascade && parent.has_value());
+      if (parent) {
+        item.set(store::intern("parent_id"), *parent);
+      } else {
+        item.erase(store::intern("parent_id"));
+      }
+      item.set(store::intern("pgen"), record.parent_generation);
+      item.set(store::intern("pinc"), record.incarnation());
+    });
+  }
+};
+
+TEST_F(MovedElsewhere, R82_ImageOfALandedWriteTeachesTheParent) {
+  engine->before_next_write([&] { move(kNew); });
+
+  Decision decision = limiter.acquire(request({{"rph", 1}})).value();
+
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(find_status(decision.limits(), "rph", kNew).remaining, MilliTokens(9 * kToken));
+  EXPECT_EQ(left("rph"), 8);
+  EXPECT_EQ(left_of(kOld), 9);
+  EXPECT_EQ(left_of(kNew), 9);
+  ASSERT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
+  EXPECT_EQ(left_of(kOld), 9);
+  EXPECT_EQ(left_of(kNew), 8);
+}
+
+TEST_F(MovedElsewhere, R82_ImageOfAFailedWriteTeachesItToo) {
+  engine->before_next_write([&] {
+    move(kNew);
+    edit_bucket([](store::ImageBuilder& item) { item.set(store::intern("vu"), std::int64_t{0}); });
+  });
+
+  ASSERT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
+
+  EXPECT_EQ(left("rph"), 8);
+  EXPECT_EQ(left_of(kOld), 9);
+  EXPECT_EQ(left_of(kNew), 9);
+}
+
+TEST_F(MovedElsewhere, R82_ShortNewParentRefusesAndNothingIsKept) {
+  ASSERT_TRUE(other.acquire({.entity = kNew, .resource = kApi, .consume = {{"rph", 10}}}).value());
+  engine->before_next_write([&] { move(kNew); });
+
+  Decision refused = limiter.acquire(request({{"rph", 1}})).value();
+
+  ASSERT_EQ(refused.outcome(), Outcome::kRejected);
+  EXPECT_TRUE(find_status(refused.limits(), "rph", kNew).exceeded);
+  EXPECT_EQ(left("rph"), 9);
+  EXPECT_EQ(left_of(kOld), 9);
+  EXPECT_EQ(left_of(kNew), 0);
+}
+
+TEST_F(MovedElsewhere, R82_ChildWithoutAParentDebitsItselfAlone) {
+  engine->before_next_write([&] { move(std::nullopt); });
+
+  Decision decision = limiter.acquire(request({{"rph", 1}})).value();
+
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision.limits().size(), 1u);
+  EXPECT_EQ(left("rph"), 8);
+  EXPECT_EQ(left_of(kOld), 9);
+}
+
+TEST_F(MovedElsewhere, R83_DisabledOldParentDoesNotRefuse) {
+  engine->before_next_write([&] {
+    other
+        .set_limits(Scope::entity(kOld), {Limit::per_hour("rph", 10)},
+                    {.access = AccessPolicy::kDisabled})
+        .value();
+    move(kNew);
+  });
+
+  ASSERT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
+
+  EXPECT_EQ(left("rph"), 8);
+  EXPECT_EQ(left_of(kNew), 9);
+}
+
+TEST_F(MovedElsewhere, R83_DisabledNewParentRefusesAndNothingIsKept) {
+  other
+      .set_limits(Scope::entity(kNew), {Limit::per_hour("rph", 10)},
+                  {.access = AccessPolicy::kDisabled})
+      .value();
+  engine->before_next_write([&] { move(kNew); });
+
+  Decision refused = limiter.acquire(request({{"rph", 1}})).value();
+
+  ASSERT_EQ(refused.outcome(), Outcome::kDisabled);
+  EXPECT_EQ(refused.disabled_entity(), kNew);
+  EXPECT_EQ(left("rph"), 9);
+  EXPECT_EQ(left_of(kOld), 9);
+}
+
+TEST_F(MovedElsewhere, R84_EntityDeletedAndCreatedAnewElsewhereHasItsNewParent) {
+  engine->before_next_write([&] {
+    other.delete_entity(kUser).value();
+    clock.advance(1ms);
+    other.create_entity(kUser, {.parent = kNew, .cascade = true}).value();
+  });
+
+  ASSERT_TRUE(limiter.acquire(request({{"rph", 1}})).value());
+
+  EXPECT_EQ(left("rph"), 9);
+  EXPECT_EQ(left_of(kOld), 9);
+  EXPECT_EQ(left_of(kNew), 9);
+  EXPECT_EQ(bucket()->string(store::intern("parent_id")), kNew);
+}
+
+TEST_F(MovedElsewhere, LeaseOfBeforeSettlesWithTheParentThatItTookFrom) {
+  Decision decision = limiter.acquire(request({{"rph", 2}})).value();
+  move(kNew);
+  ASSERT_TRUE(decision.lease().adjust("rph", 1).ok());
+  ASSERT_TRUE(decision.lease().settle().ok());
+
+  EXPECT_EQ(left("rph"), 6);
+  EXPECT_EQ(left_of(kOld), 6);
+  EXPECT_EQ(left_of(kNew), 10);
 }
 
 }  // namespace

@@ -60,6 +60,43 @@ class Shared final : public store::Engine {
 
 /// One engine with all that operations need beside it.
 class World {
+  template <typename T>
+  T drive(ops::Op<T> op) {
+    static constexpr bool kNoExemption = false;
+    return limiter::run(std::move(op), setup(kNoExemption));
+  }
+  limiter::DriverSetup setup(const bool& past_deadline_allowed) {
+    return {.engine = *engine_,
+            .clock = clock_,
+            .queues = queues_,
+            .counters = counters_,
+            .deadline = std::chrono::steady_clock::now() + 60s,
+            .past_deadline_allowed = past_deadline_allowed};
+  }
+
+  template <typename Make>
+  auto run(std::uint64_t draw, const Make& make) {
+    Random random(draw);
+    ops::Context cx{ns_,
+                    engine_->capabilities(),
+                    ResetRule::kCompatible,
+                    kBurstTolerance,
+                    settings_,
+                    caches_,
+                    random,
+                    nullptr};
+    cx.cache_generation = caches_.generation();
+    limiter::DriverSetup with = setup(cx.past_deadline_allowed);
+    with.store_asked = &cx.store_asked;
+    return limiter::run(make(cx), with);
+  }
+  template <typename Make, typename Text>
+  std::string run(std::uint64_t draw, const Make& make, const Text& text) {
+    auto result = run(draw, make);
+    if (!result) return "error " + result.error().message();
+    return text(*result);
+  }
+
  public:
   World(std::string name, std::shared_ptr<store::Engine> engine, FakeClock& clock)
       : name_(std::move(name)), engine_(std::move(engine)), clock_(clock) {
@@ -80,7 +117,7 @@ class World {
   }
   std::string set_limits(std::uint64_t draw, const Scope& scope, const std::vector<Limit>& limits) {
     return run(
-        draw, [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits, {}); },
+        draw, [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits, no_options_); },
         [](const LimitsChange& change) {
           return std::to_string(change.before.limits.size()) + " limits before, " +
                  std::to_string(change.buckets) + " buckets";
@@ -93,7 +130,7 @@ class World {
   }
   std::string available(std::uint64_t draw, const std::string& entity) {
     return run(
-        draw, [&](ops::Context& cx) { return ops::available(cx, entity, "api", {}); },
+        draw, [&](ops::Context& cx) { return ops::available(cx, entity, "api", no_need_); },
         [](const Availability& seen) { return text_of(seen.limits); });
   }
   /// Keeps the lease, if any.
@@ -142,43 +179,6 @@ class World {
   }
 
  private:
-  template <typename T>
-  T drive(ops::Op<T> op) {
-    static constexpr bool kNoExemption = false;
-    return limiter::run(std::move(op), setup(kNoExemption));
-  }
-  limiter::DriverSetup setup(const bool& past_deadline_allowed) {
-    return {.engine = *engine_,
-            .clock = clock_,
-            .queues = queues_,
-            .counters = counters_,
-            .deadline = std::chrono::steady_clock::now() + 60s,
-            .past_deadline_allowed = past_deadline_allowed};
-  }
-
-  template <typename Make>
-  auto run(std::uint64_t draw, const Make& make) {
-    Random random(draw);
-    ops::Context cx{ns_,
-                    engine_->capabilities(),
-                    ResetRule::kCompatible,
-                    kBurstTolerance,
-                    settings_,
-                    caches_,
-                    random,
-                    nullptr};
-    cx.cache_generation = caches_.generation();
-    limiter::DriverSetup with = setup(cx.past_deadline_allowed);
-    with.store_asked = &cx.store_asked;
-    return limiter::run(make(cx), with);
-  }
-  template <typename Make, typename Text>
-  std::string run(std::uint64_t draw, const Make& make, const Text& text) {
-    auto result = run(draw, make);
-    if (!result) return "error " + result.error().message();
-    return text(*result);
-  }
-
   ops::LeaseRecord take_lease(std::size_t which) {
     ops::LeaseRecord lease = std::move(leases_[which]);
     leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(which));
@@ -213,6 +213,9 @@ class World {
   limiter::Caches caches_{10'000};
   ops::Settings settings_;
   std::string ns_;
+  // Operations refer to their arguments, which must outlive them.
+  const SetLimitsOptions no_options_;
+  const std::vector<Consume> no_need_;
   std::vector<ops::LeaseRecord> leases_;
 };
 

@@ -21,7 +21,7 @@ class LeaseOf : public LimiterTest {
 
   std::int64_t balance(const std::string& limit) { return field(limit, "tk").value(); }
 };
-STINT_ON_EVERY_ENGINE(LeaseOf);
+STINT_ON_EVERY_STORE(LeaseOf);
 
 TEST_P(LeaseOf, Decision15_SettleAfterARestSpendsTheRefillFirst) {
   limiter->set_limits(kUser, kApi, {Limit::rate("bucket", 100, 20, 1s)}).value();
@@ -380,6 +380,23 @@ TEST_P(LeaseOf, BucketThatIsGoneTakesNoCredit) {
   ASSERT_TRUE(decision.lease().roll_back().ok());
 
   EXPECT_FALSE(bucket());
+}
+
+TEST_P(LeaseOf, DebitOfALimitThatOnlyTheItemHasLeftIsCounted) {
+  // A change for a resource reaches its buckets later: until then the item holds the limit.
+  Scope resource = Scope::resource(kApi);
+  limiter->set_limits(resource, {Limit::per_hour("kept", 100), Limit::per_hour("gone", 100)})
+      .value();
+  Decision decision = acquire({{"kept", 1}, {"gone", 1}});
+  ASSERT_TRUE(decision);
+  another_limiter().set_limits(resource, {Limit::per_hour("kept", 50)}).value();
+  clock.advance(2min);
+  ASSERT_TRUE(decision.lease().adjust("kept", 2).ok());
+  ASSERT_TRUE(decision.lease().adjust("gone", 3).ok());
+  Status settled = decision.lease().settle();
+  ASSERT_TRUE(settled) << settled.error().message();
+  EXPECT_EQ(field("kept", "tc"), 3 * kToken);
+  EXPECT_EQ(field("gone", "tc"), 4 * kToken);
 }
 
 TEST_P(LeaseOf, CreditOfALimitThatIsConfiguredNoLongerIsDropped) {

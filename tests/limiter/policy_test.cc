@@ -21,7 +21,7 @@ class Policy : public LimiterTest {
     limiter->set_limits(scope, ten_an_hour(), {.access = access}).value();
   }
 };
-STINT_ON_EVERY_ENGINE(Policy);
+STINT_ON_EVERY_STORE(Policy);
 
 TEST_P(Policy, DisabledIsADecisionOfItsOwnAndTakesNothing) {
   set_access(Scope::resource(kApi), AccessPolicy::kDisabled);

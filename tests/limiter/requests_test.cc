@@ -34,6 +34,11 @@ class CountingEngine final : public store::Engine {
     requests += static_cast<int>(calls.size());
     ++round_trips;
     inner_->execute(calls);
+    // DynamoDB does not tell what a transaction made of its items.
+    for (store::Call& call : calls) {
+      auto* reply = std::get_if<store::TransactReply>(&call.reply);
+      if (reply != nullptr) reply->images.clear();
+    }
   }
 
  private:
@@ -154,6 +159,23 @@ TEST_F(Requests, BoundaryPassedOrWindowEndedIsOneWithTheImageAndTwoWithout) {
   limiter.forget_caches();
   clock.advance(30s);
   EXPECT_EQ(acquire({{"session", 1}, {"hour", 1}}), (Asked{2, 2}));
+}
+
+TEST_F(Requests, WindowsThatOpenTogetherAreOneTransactionAndWarmAfterwards) {
+  create_family();
+  set({Limit::session("session", 100, 30s)});
+  ASSERT_TRUE(admits({{"session", 1}}, kChild));
+  for (int i = 0; i < 3; ++i) {
+    clock.advance(30s);
+    Asked opening = acquire({{"session", 10}}, kChild);
+    // Beside it once a minute the configuration of both.
+    EXPECT_LE(opening.requests, 1 + (i == 2 ? 2 : 0));
+    EXPECT_EQ(acquire({{"session", 10}}, kChild), kTwoTogether);
+    Decision decision = limiter.acquire(request({{"session", 10}}, kChild)).value();
+    ASSERT_TRUE(decision);
+    EXPECT_EQ(find_status(decision.limits(), "session", kChild).remaining, MilliTokens(70'000));
+    EXPECT_EQ(find_status(decision.limits(), "session", kParent).remaining, MilliTokens(70'000));
+  }
 }
 
 TEST_F(Requests, KnownEntityInAColdProcess) {

@@ -343,7 +343,7 @@ TEST_F(Shards, ASettleThatFindsNoWindowIsCountedAndOpensNone) {
   for (std::int64_t i : {0, 1}) EXPECT_EQ(field(i, "session", "ws"), window) << i;
 }
 
-TEST_F(Shards, AvailabilityIsTheSum) {
+TEST_F(Shards, R54_R55_P100_AvailabilityIsTheSumAndOneShardHasToFit) {
   limiter
       .set_limits(Scope::resource(kApi),
                   {Limit::per_hour("rpm", 100), Limit::calendar("day", 40, "0 0 * * *")})
@@ -364,7 +364,7 @@ TEST_F(Shards, AvailabilityIsTheSum) {
   EXPECT_TRUE(limiter.available(kUser, kApi, {{"rpm", 10}}).value().fits);
 }
 
-TEST_F(Shards, ChangesOfLimitsReachAll) {
+TEST_F(Shards, R30_ChangesOfLimitsReachAll) {
   limiter.set_limits(kUser, kApi, {Limit::per_hour("rpm", 100)}).value();
   ASSERT_TRUE(admits({{"rpm", 1}}));
   split(4);
@@ -380,7 +380,7 @@ TEST_F(Shards, ChangesOfLimitsReachAll) {
   EXPECT_LE(admitted, 40);
 }
 
-TEST_F(Shards, ParentAndChildAreDrawnApart) {
+TEST_F(Shards, R56_ParentAndChildAreDrawnApart) {
   limiter.create_entity("org").value();
   limiter.create_entity(kUser, {.parent = "org", .cascade = true}).value();
   limiter.set_limits(Scope::resource(kApi), {Limit::per_minute("rpm", 4'000)}).value();

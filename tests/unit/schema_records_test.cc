@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "store/apply.h"
 #include "tests/support/reference_items.h"
 
 namespace stint::schema {
@@ -92,6 +93,24 @@ TEST(VersionRecordTest, UnknownAndAbsentVersionsStayWhatTheyAre) {
   EXPECT_FALSE(record.client_min_version);
   EXPECT_EQ(record.updated_by, "client:0.16.1");
   EXPECT_EQ(shown(encode_version(record)), shown(item));
+}
+
+TEST(VersionRecordTest, TheMinimumIsRaisedOnlyIfItIsAsRead) {
+  VersionRecord read = initial_version_record(from_epoch_ms(1796068145949));
+  store::UpdateProgram raise = raise_client_minimum(read, "0.17.0");
+  auto raised = [&](const VersionRecord& stored) {
+    store::ImagePtr item = encode_version(stored);
+    return store::holds(raise.condition, item.get(), store::Params());
+  };
+  EXPECT_TRUE(raised(read));
+  VersionRecord other = read;
+  other.client_min_version = "0.15.0";
+  EXPECT_FALSE(raised(other));
+  other.client_min_version.reset();
+  EXPECT_FALSE(raised(other));
+  raise = raise_client_minimum(other, "0.17.0");
+  EXPECT_TRUE(raised(other));
+  EXPECT_FALSE(raised(read));
 }
 
 // Namespaces.

@@ -398,5 +398,20 @@ RC_GTEST_PROP(DynamoJson, ReaderStandsAnything, ()) {
   if (read) RC_ASSERT((*read)->size_bytes() == slow_size(**read));
 }
 
+TEST(PlainJsonTest, IsWhatJsonKnows) {
+  Value::Map map;
+  map.emplace("a", Value::list({Value::number(-7), Value::number_text("0.5"), Value::null()}));
+  map.emplace("b \"q\"", Value::string("line\n"));
+  map.emplace("c", Value::boolean(true));
+  map.emplace("d", Value::string_set({"x", "y"}));
+  map.emplace("e", Value::map({}));
+  EXPECT_EQ(to_plain_json(Value::map(map)),
+            R"({"a":[-7,0.5,null],"b \"q\"":"line\n","c":true,"d":["x","y"],"e":{}})");
+  // What other programs may write and JSON has no number for.
+  EXPECT_EQ(to_plain_json(Value::number_text("1E+2")), "1E+2");
+  EXPECT_EQ(to_plain_json(Value::number_text("+5")), R"("+5")");
+  EXPECT_EQ(to_plain_json(Value::number_text(".5")), R"(".5")");
+}
+
 }  // namespace
 }  // namespace stint::store

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "store/dynamodb/json_reader.h"
 #include "store/dynamodb/text.h"
 
 namespace stint::store::dynamodb {
@@ -78,9 +79,10 @@ std::string describe(const FetchContext& cx, const HttpReply& reply) {
 
 Result<Credentials> read_credential_document(FetchContext& cx, std::string_view json,
                                              DocumentKind kind) {
-  simdjson::dom::parser parser(kMaxReplyBytes);
+  ReadState state;
+  simdjson::dom::element document = parse_json(json, state);
   simdjson::dom::object object;
-  if (parser.parse(json.data(), json.size()).get(object) != simdjson::SUCCESS) {
+  if (state.failed() || document.get(object) != simdjson::SUCCESS) {
     return unusable("gave something that is no JSON object");
   }
   Result<std::string> secret = text_member(object, "SecretAccessKey");

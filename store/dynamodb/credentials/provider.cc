@@ -16,6 +16,7 @@
 #include "store/dynamodb/credentials/fetch.h"
 #include "store/dynamodb/credentials/interruption.h"
 #include "store/dynamodb/credentials/sources.h"
+#include "store/dynamodb/own_thread.h"
 
 namespace stint::store::dynamodb {
 namespace {
@@ -148,7 +149,7 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
     fetching_ = true;
     if (!thread_.joinable() && !closing_) {
       try {
-        thread_ = std::thread([self = shared_from_this()] { self->run(); });
+        thread_ = start_own_thread("stint-keys", [self = shared_from_this()] { self->run(); });
       } catch (const std::system_error&) {
         fetching_ = false;
         return false;
