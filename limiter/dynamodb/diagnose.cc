@@ -32,7 +32,7 @@ namespace dynamodb = store::dynamodb;
 using dynamodb::ServiceTrouble;
 using Verdict = Diagnosis::Verdict;
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{5};
 // Replies are stamped to the second, and travel.
 constexpr Millis kUnseenOffset{2'000};
 // From here on a limiter reports the clocks of others as ahead.

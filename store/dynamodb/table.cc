@@ -246,6 +246,7 @@ Status remove_table(const TableTask& task) {
       if (seen && table.error().code() == ErrorCode::kNotFound) return {};
       return table.error();
     }
+    std::string state = "table " + table->status;
     if (table->status != "DELETING") {
       if (!seen) tell(task, "deleting the table");
       CallResult result = call(task, "DeleteTable", table_name_body(task.table), Effect::kWrite);
@@ -253,9 +254,10 @@ Status remove_table(const TableTask& task) {
       if (!may_come_about(result)) {
         return error_of(*std::get_if<CallTrouble>(&result), task.table, "deleting the table");
       }
+      if (std::holds_alternative<std::string>(result)) state = "table DELETING";
     }
     seen = true;
-    if (Status waited = patience.wait("table " + table->status); !waited) return waited;
+    if (Status waited = patience.wait(state); !waited) return waited;
   }
 }
 
