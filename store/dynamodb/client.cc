@@ -30,6 +30,8 @@ constexpr milliseconds kSuspiciousOffset = std::chrono::minutes(4);
 // Replies tell whole seconds, and take a while to arrive.
 constexpr milliseconds kSmallestOffset = std::chrono::seconds(2);
 constexpr std::chrono::seconds kLookAtDateEvery{10};
+// With less time than that, a repetition would mostly turn "not applied" into "unknown".
+constexpr milliseconds kShortestAttempt{10};
 
 TimePoint system_now() {
   return std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
@@ -374,7 +376,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
   void repeat(const OperationPtr& operation, milliseconds first_pause) {
     const milliseconds longest = longest_pause(first_pause, operation->repeats + 1);
     const Steady::time_point at = Steady::now() + jitter_.draw(longest);
-    if (at >= operation->deadline) {
+    if (at + kShortestAttempt >= operation->deadline) {
       return give_up(*operation, "the deadline left no time to try again");
     }
     if (!budget_.take()) {
