@@ -32,7 +32,7 @@ namespace dynamodb = store::dynamodb;
 using dynamodb::ServiceTrouble;
 using Verdict = Diagnosis::Verdict;
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{5};
 // Replies are stamped to the second, and travel.
 constexpr Millis kUnseenOffset{2'000};
 // From here on a limiter reports the clocks of others as ahead.
@@ -108,13 +108,13 @@ class Examination {
   void try_permissions();
   void report_permissions(bool probe_left, const std::string& probe);
 
-  dynamodb::CallResult call(std::string_view operation, std::string body, bool writes) {
-    return connection_.client->call(operation, std::move(body), writes,
+  dynamodb::CallResult call(std::string_view operation, std::string body, dynamodb::Effect effect) {
+    return connection_.client->call(operation, std::move(body), effect,
                                     dynamodb::Steady::now() + kPatience);
   }
   dynamodb::CallResult call(const store::RequestRef& request) {
     dynamodb::WireRequest wire = dynamodb::write_request(request, connection_.table);
-    return call(wire.operation, std::move(wire.body), wire.writes);
+    return call(wire.operation, std::move(wire.body), dynamodb::effect_of(wire));
   }
   std::string text_of(const dynamodb::CallTrouble& trouble) const {
     return dynamodb::text_of(trouble, connection_.table);
@@ -248,7 +248,7 @@ bool Examination::blame(const dynamodb::CallTrouble& trouble) {
 
 bool Examination::describe() {
   dynamodb::CallResult result =
-      call("DescribeTable", dynamodb::table_name_body(connection_.table), false);
+      call("DescribeTable", dynamodb::table_name_body(connection_.table), dynamodb::Effect::kRead);
   if (const auto* trouble = std::get_if<dynamodb::CallTrouble>(&result)) {
     if (blame(*trouble)) return false;
     if (trouble->service->trouble == ServiceTrouble::kAccessDenied) {
@@ -352,8 +352,8 @@ void Examination::look_at_stream(const std::vector<dynamodb::TableProblem>& prob
 }
 
 void Examination::look_at_expiry() {
-  dynamodb::CallResult result =
-      call("DescribeTimeToLive", dynamodb::table_name_body(connection_.table), false);
+  dynamodb::CallResult result = call(
+      "DescribeTimeToLive", dynamodb::table_name_body(connection_.table), dynamodb::Effect::kRead);
   bool permitted = try_out("DescribeTimeToLive", "dynamodb:DescribeTimeToLive", result);
   const auto* body = std::get_if<std::string>(&result);
   if (body == nullptr) {

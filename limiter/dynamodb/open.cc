@@ -19,9 +19,9 @@ bool is_missing(const limiter::DynamoDbConnection& connection) {
   store::Key key = schema::version_key();
   store::GetRequest get(key, store::Consistency::kEventual);
   store::dynamodb::WireRequest request = store::dynamodb::write_request(&get, connection.table);
-  store::dynamodb::CallResult result =
-      connection.client->call(request.operation, std::move(request.body), request.writes,
-                              store::dynamodb::Steady::now() + kPatience);
+  store::dynamodb::CallResult result = connection.client->call(
+      request.operation, std::move(request.body), store::dynamodb::effect_of(request),
+      store::dynamodb::Steady::now() + kPatience);
   const auto* trouble = std::get_if<store::dynamodb::CallTrouble>(&result);
   return trouble != nullptr && trouble->service &&
          trouble->service->trouble == store::dynamodb::ServiceTrouble::kNoSuchTable;

@@ -12,6 +12,7 @@
 
 #include "store/dynamodb/credentials/secrets.h"
 #include "store/dynamodb/http_date.h"
+#include "store/dynamodb/reply_of_error.h"
 #include "store/dynamodb/retry.h"
 #include "store/dynamodb/signer.h"
 #include "store/dynamodb/text.h"
@@ -29,6 +30,8 @@ constexpr milliseconds kSuspiciousOffset = std::chrono::minutes(4);
 // Replies tell whole seconds, and take a while to arrive.
 constexpr milliseconds kSmallestOffset = std::chrono::seconds(2);
 constexpr std::chrono::seconds kLookAtDateEvery{10};
+// With less time than that, a repetition would mostly turn "not applied" into "unknown".
+constexpr milliseconds kShortestAttempt{10};
 
 TimePoint system_now() {
   return std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
@@ -88,7 +91,7 @@ struct Operation {
   std::weak_ptr<class SigningClient> client;
   std::string name;
   std::string body;
-  bool writes = false;
+  Effect effect = Effect::kRead;
   Steady::time_point deadline;
   Client::Done done;
 
@@ -96,8 +99,8 @@ struct Operation {
   int repeats = 0;  // those that were drawn from the budget
   bool clock_corrected = false;
   bool credentials_renewed = false;
-  // A transaction with this token was being carried out: whatever comes after, it may be applied.
-  bool in_progress = false;
+  // An earlier attempt may have been applied: only some answers to later ones deny it.
+  bool perhaps_applied = false;
   CredentialsPtr credentials;
   milliseconds signed_offset{0};
   Met met;  // of the last attempt
@@ -130,7 +133,7 @@ std::string described(const ServiceError& error) {
   return error.message.empty() ? error.code : error.code + ": " + error.message;
 }
 
-Next next_after(const ServiceError& error, bool writes) {
+Next next_after(const ServiceError& error, bool may_repeat) {
   switch (error.trouble) {
     case kThrottledByTable:
     case kThrottledByPartition:
@@ -138,9 +141,9 @@ Next next_after(const ServiceError& error, bool writes) {
     // Applied or not by then, the same token gives the result.
     case kTransactionInProgress: return Next::kRepeatSlowly;
     case kUnavailable: return Next::kRepeat;
-    case kServerFault: return writes ? Next::kEnd : Next::kRepeat;
+    case kServerFault: return may_repeat ? Next::kRepeat : Next::kEnd;
     case kNotTheService:
-      return writes || (error.status >= 300 && error.status < 500) ? Next::kEnd : Next::kRepeat;
+      return may_repeat && (error.status < 300 || error.status >= 500) ? Next::kRepeat : Next::kEnd;
     case kClockSkewed: return Next::kSignAnew;
     case kExpiredCredentials:
     case kUnknownCredentials: return Next::kFetchAnew;
@@ -148,23 +151,27 @@ Next next_after(const ServiceError& error, bool writes) {
   }
 }
 
-/// Whether the service, or what stands before it, may have let a write through nevertheless.
-bool may_be_applied(const ServiceError& error) {
-  switch (error.trouble) {
-    case kServerFault: return true;
-    // A redirect or a refusal came from something that passed nothing on.
-    case kNotTheService: return error.status < 300 || error.status >= 500;
-    case kOther: return error.status >= 500;
+/// Whether an answer to a repetition says that no earlier attempt was applied: had one been, the
+/// token would have been recognised, and the answer would be success.
+bool denies_earlier(const std::optional<ServiceError>& error) {
+  if (!error) return false;
+  switch (error->trouble) {
+    case kTransactionCancelled:
+    case kTokenMismatch:
+    case kValidation:
+    case kTooLarge: return true;
     default: return false;
   }
 }
 
 Met judge(const Operation& operation, const HttpReply& reply) {
+  const bool writes = operation.effect != Effect::kRead;
+  const bool may_repeat = operation.effect != Effect::kWrite;
   Met met;
   if (reply.end != HttpEnd::kReply) {
     const bool sent = reply.end == HttpEnd::kBroken;
-    met.maybe_applied = operation.writes && sent;
-    met.next = met.maybe_applied ? Next::kEnd : Next::kRepeat;
+    met.maybe_applied = writes && sent;
+    met.next = met.maybe_applied && !may_repeat ? Next::kEnd : Next::kRepeat;
     met.text = reply.message;
     return met;
   }
@@ -174,8 +181,8 @@ Met judge(const Operation& operation, const HttpReply& reply) {
     return met;
   }
   if (!right) {
-    met.maybe_applied = operation.writes;
-    met.next = met.maybe_applied ? Next::kEnd : Next::kRepeat;
+    met.maybe_applied = writes;
+    met.next = may_repeat ? Next::kRepeat : Next::kEnd;
     met.text = "the reply arrived damaged: its checksum is not the one it came with";
     return met;
   }
@@ -190,8 +197,8 @@ Met judge(const Operation& operation, const HttpReply& reply) {
   if (error.trouble == kNotTheService) {
     met.text = "something that is not the service answered: " + met.text;
   }
-  met.maybe_applied = operation.writes && may_be_applied(error);
-  met.next = next_after(error, operation.writes);
+  met.maybe_applied = writes && may_have_applied(error);
+  met.next = next_after(error, may_repeat);
   met.service = std::move(error);
   return met;
 }
@@ -226,13 +233,13 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     url_ = parsed->origin() + path_;
   }
 
-  void start(std::string_view name, std::string body, bool writes, Steady::time_point deadline,
+  void start(std::string_view name, std::string body, Effect effect, Steady::time_point deadline,
              Done done) override {
     auto operation = std::make_shared<Operation>();
     operation->client = weak_from_this();
     operation->name = name;
     operation->body = std::move(body);
-    operation->writes = writes;
+    operation->effect = effect;
     operation->deadline = deadline;
     operation->done = std::move(done);
     if (!misfit_.empty()) {
@@ -353,8 +360,8 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     }
     if (met.service) {
       if (is_throttled(met.service->trouble)) throttles_.fetch_add(1, std::memory_order_relaxed);
-      operation->in_progress |= met.service->trouble == kTransactionInProgress;
     }
+    operation->perhaps_applied |= met.maybe_applied;
     switch (met.next) {
       case Next::kEnd: return give_up(*operation, {});
       case Next::kRepeat: return repeat(operation, kTroublePause);
@@ -369,7 +376,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
   void repeat(const OperationPtr& operation, milliseconds first_pause) {
     const milliseconds longest = longest_pause(first_pause, operation->repeats + 1);
     const Steady::time_point at = Steady::now() + jitter_.draw(longest);
-    if (at >= operation->deadline) {
+    if (at + kShortestAttempt >= operation->deadline) {
       return give_up(*operation, "the deadline left no time to try again");
     }
     if (!budget_.take()) {
@@ -431,12 +438,9 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       trouble.message += " (attempt " + std::to_string(operation.attempts) + ")";
     }
     if (!why.empty()) trouble.message += "; " + std::string(why);
-    trouble.maybe_applied = operation.met.maybe_applied;
     trouble.service = std::move(operation.met.service);
-    if (operation.in_progress) {
-      trouble.maybe_applied |=
-          !trouble.service || trouble.service->trouble != kTransactionCancelled;
-    }
+    trouble.maybe_applied = operation.met.maybe_applied ||
+                            (operation.perhaps_applied && !denies_earlier(trouble.service));
     if (trouble.maybe_applied) {
       if (std::shared_ptr<SigningClient> client = operation.client.lock()) {
         client->unknown_.fetch_add(1, std::memory_order_relaxed);
@@ -470,12 +474,13 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
 
 }  // namespace
 
-CallResult Client::call(std::string_view operation, std::string body, bool writes,
+CallResult Client::call(std::string_view operation, std::string body, Effect effect,
                         Steady::time_point deadline) {
-  std::promise<CallResult> promise;
-  std::future<CallResult> result = promise.get_future();
-  start(operation, std::move(body), writes, deadline,
-        [&promise](CallResult done) { promise.set_value(std::move(done)); });
+  // Shared: the waiting thread may go on while the other is still about to leave `set_value`.
+  auto promise = std::make_shared<std::promise<CallResult>>();
+  std::future<CallResult> result = promise->get_future();
+  start(operation, std::move(body), effect, deadline,
+        [promise](CallResult done) { promise->set_value(std::move(done)); });
   return result.get();
 }
 

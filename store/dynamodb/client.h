@@ -48,6 +48,19 @@ struct ClientCounters {
   std::uint64_t unknown = 0;    ///< Calls that ended with `maybe_applied`.
 };
 
+/// What it means to send an operation twice.
+enum class Effect : std::uint8_t {
+  kRead,
+  kWrite,
+  /// A write whose body bears a token: the service carries it out once, however often it is sent.
+  kTokenWrite,
+};
+
+/// Of a request that bears no token.
+constexpr Effect effect_of(const WireRequest& request) {
+  return request.writes ? Effect::kWrite : Effect::kRead;
+}
+
 /// Thread-safe.
 class Client {
  public:
@@ -55,18 +68,17 @@ class Client {
 
   using Done = std::function<void(CallResult)>;
   /// Sends one operation of the service. Repeats, with full jitter and within a budget, what
-  /// cannot have been applied (throttled, unavailable, not sent) and, unless `writes`, all that may
-  /// pass; never a write that may have been applied, but for a transaction that the service says is
-  /// in progress: the same body carries the same token. Signs anew, once, when the service says
-  /// that the time is off, and once with fresh credentials when it does not take those at hand.
-  /// `done` is called once, on the thread of the HTTP client or of the credentials or, where
-  /// nothing is sent, before this returns. When the last owner lets go, calls end with what is
-  /// under way.
-  virtual void start(std::string_view operation, std::string body, bool writes,
+  /// cannot have been applied (throttled, unavailable, not sent) and, of reads and of writes with a
+  /// token, all that may pass; never a plain write that may have been applied. Signs anew, once,
+  /// when the service says that the time is off, and once with fresh credentials when it does not
+  /// take those at hand. `done` is called once, on the thread of the HTTP client or of the
+  /// credentials or, where nothing is sent, before this returns. When the last owner lets go, calls
+  /// end with what is under way.
+  virtual void start(std::string_view operation, std::string body, Effect effect,
                      Steady::time_point deadline, Done done) = 0;
 
   /// The same, and waits. Not to be called on the thread of the HTTP client.
-  CallResult call(std::string_view operation, std::string body, bool writes,
+  CallResult call(std::string_view operation, std::string body, Effect effect,
                   Steady::time_point deadline);
 
   /// How far this machine's clock is behind the service's, as far as known: zero until a reply said

@@ -152,9 +152,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     may_have_written_ = request.writes;
     // The service recognises a transaction that it has carried out by its token.
     const auto* const* transaction = std::get_if<const TransactRequest*>(&call_.request);
-    bool repeatable = !request.writes || (transaction && !(*transaction)->token().empty());
+    Effect effect = !request.writes                                   ? Effect::kRead
+                    : transaction && !(*transaction)->token().empty() ? Effect::kTokenWrite
+                                                                      : Effect::kWrite;
     table_.client().start(
-        request.operation, std::move(request.body), !repeatable, deadline_,
+        request.operation, std::move(request.body), effect, deadline_,
         [self = shared_from_this()](CallResult result) { self->take(std::move(result)); });
   }
 

@@ -13,9 +13,10 @@ std::string_view HttpReply::header(std::string_view name) const {
 }
 
 HttpReply HttpClient::exchange(HttpRequest request) {
-  std::promise<HttpReply> promise;
-  std::future<HttpReply> reply = promise.get_future();
-  send(std::move(request), [&promise](HttpReply done) { promise.set_value(std::move(done)); });
+  // Shared: the waiting thread may go on while the other is still about to leave `set_value`.
+  auto promise = std::make_shared<std::promise<HttpReply>>();
+  std::future<HttpReply> reply = promise->get_future();
+  send(std::move(request), [promise](HttpReply done) { promise->set_value(std::move(done)); });
   return reply.get();
 }
 

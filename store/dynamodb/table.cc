@@ -55,8 +55,9 @@ void tell(const TableTask& task, const std::string& state) {
   if (task.progress) task.progress(state);
 }
 
-CallResult call(const TableTask& task, std::string_view operation, std::string body, bool writes) {
-  return task.client.call(operation, std::move(body), writes, task.deadline);
+CallResult call(const TableTask& task, std::string_view operation, std::string body,
+                Effect effect) {
+  return task.client.call(operation, std::move(body), effect, task.deadline);
 }
 
 Error already_leaving() {
@@ -100,7 +101,7 @@ Status enable_expiry(const TableTask& task, std::string_view attribute) {
   tell(task, "switching expiry on");
   for (Patience patience(task);;) {
     CallResult result =
-        call(task, "UpdateTimeToLive", enable_expiry_body(task.table, attribute), true);
+        call(task, "UpdateTimeToLive", enable_expiry_body(task.table, attribute), Effect::kWrite);
     if (std::holds_alternative<std::string>(result)) return {};
     const CallTrouble& trouble = *std::get_if<CallTrouble>(&result);
     // The service refuses as invalid what was done already, and any change for a while after one.
@@ -132,7 +133,7 @@ Status mend(const TableTask& task, IndexLayout layout, const TableProblem& probl
       CallResult result = call(task, "UpdateTable",
                                stream ? enable_stream_body(task.table)
                                       : create_index_body(task.table, layout, problem.index),
-                               true);
+                               Effect::kWrite);
       if (!may_come_about(result))
         return error_of(*std::get_if<CallTrouble>(&result), task.table, doing);
       accepted = std::holds_alternative<std::string>(result);
@@ -182,7 +183,7 @@ Error error_of(const CallTrouble& trouble, std::string_view table, std::string_v
 }
 
 Result<TableState> describe(const TableTask& task) {
-  CallResult result = call(task, "DescribeTable", table_name_body(task.table), false);
+  CallResult result = call(task, "DescribeTable", table_name_body(task.table), Effect::kRead);
   if (const auto* trouble = std::get_if<CallTrouble>(&result)) {
     return error_of(*trouble, task.table, "describing the table");
   }
@@ -190,7 +191,7 @@ Result<TableState> describe(const TableTask& task) {
 }
 
 Result<ExpiryState> describe_expiry(const TableTask& task) {
-  CallResult result = call(task, "DescribeTimeToLive", table_name_body(task.table), false);
+  CallResult result = call(task, "DescribeTimeToLive", table_name_body(task.table), Effect::kRead);
   if (const auto* trouble = std::get_if<CallTrouble>(&result)) {
     return error_of(*trouble, task.table, "describing the table's expiry");
   }
@@ -206,7 +207,8 @@ Result<bool> complete_table(const TableTask& task, IndexLayout layout,
     known = *std::move(table);
   } else if (table.error().code() == ErrorCode::kNotFound) {
     tell(task, "creating the table");
-    CallResult result = call(task, "CreateTable", create_table_body(task.table, layout), true);
+    CallResult result =
+        call(task, "CreateTable", create_table_body(task.table, layout), Effect::kWrite);
     if (!may_come_about(result)) {
       return error_of(*std::get_if<CallTrouble>(&result), task.table, "creating the table");
     }
@@ -244,16 +246,18 @@ Status remove_table(const TableTask& task) {
       if (seen && table.error().code() == ErrorCode::kNotFound) return {};
       return table.error();
     }
+    std::string state = "table " + table->status;
     if (table->status != "DELETING") {
       if (!seen) tell(task, "deleting the table");
-      CallResult result = call(task, "DeleteTable", table_name_body(task.table), true);
+      CallResult result = call(task, "DeleteTable", table_name_body(task.table), Effect::kWrite);
       if (is_trouble(result, ServiceTrouble::kNoSuchTable)) return {};
       if (!may_come_about(result)) {
         return error_of(*std::get_if<CallTrouble>(&result), task.table, "deleting the table");
       }
+      if (std::holds_alternative<std::string>(result)) state = "table DELETING";
     }
     seen = true;
-    if (Status waited = patience.wait("table " + table->status); !waited) return waited;
+    if (Status waited = patience.wait(state); !waited) return waited;
   }
 }
 
