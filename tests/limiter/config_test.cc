@@ -80,7 +80,11 @@ TEST_P(Configuration, DryRunReportsAndChangesNothing) {
             change.before.limits);
 }
 
-TEST_P(Configuration, Decision27_WhatWasUsedStaysUsedBothWays) {
+/// On a store of stint's own.
+class OwnConfiguration : public LimiterTest {};
+STINT_ON_EVERY_ENGINE(OwnConfiguration);
+
+TEST_P(OwnConfiguration, Decision27_WhatWasUsedStaysUsedBothWays) {
   limiter->set_limits(kUser, kApi, {Limit::session("session", 10, 5h)}).value();
   ASSERT_TRUE(admits({{"session", 10}}));
   TimePoint opened = clock.now();
