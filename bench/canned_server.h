@@ -28,8 +28,9 @@ class CannedServer {
   pid_t process_ = -1;
 };
 
-/// The answer to an update of a bucket with two limits as the service gives it, with checksum.
-std::string canned_update_reply();
+/// The answer to an update as the service gives it, with checksum. `item`: the new item in
+/// DynamoDB's JSON.
+std::string canned_update_reply(std::string_view item);
 
 }  // namespace stint::bench
 

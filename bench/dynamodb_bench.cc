@@ -4,8 +4,8 @@
 //     cmake --preset bench && cmake --build --preset bench --target dynamodb_bench
 //     build/bench/bin/dynamodb_bench --benchmark_repetitions=5
 //
-// "CPU" is the processor time of this process for one request, "Time" how long one takes at so many
-// in flight, divided by them.
+// "CPU" is the processor time of this process for one request or acquire, "Time" how long one takes
+// at so many in flight, divided by them.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -19,13 +19,87 @@
 
 #include "bench/bench_main.h"
 #include "bench/canned_server.h"
+#include "limiter/store_handle.h"
+#include "stint/async.h"
 #include "store/dynamodb/client.h"
+#include "store/dynamodb/dynamodb_engine.h"
 #include "store/dynamodb/http.h"
+#include "store/image.h"
+#include "store/memory/memory_engine.h"
+#include "testing/fake_clock.h"
 
 namespace stint::store::dynamodb {
 namespace {
 
 constexpr std::int64_t kRequestsAtOnce = 4'000;
+
+/// A store that is a table for the one write of a warm acquire, and memory for everything else:
+/// what is remembered is real, and what is measured goes over the wire.
+class WarmTable final : public Engine {
+ public:
+  WarmTable() {
+    Capabilities capabilities;
+    capabilities.shared_writers = true;
+    capabilities.partition_write_ceiling = 1000;
+    capabilities.burst_tolerance_divisor = 16;
+    capabilities.index_layout = IndexLayout::kCompatible;
+    memory_ = make_memory_engine(capabilities);
+  }
+
+  Engine& memory() { return *memory_; }
+  /// From here on updates go to `table`.
+  void use(std::shared_ptr<Engine> table) { table_ = std::move(table); }
+
+  const Capabilities& capabilities() const noexcept override { return memory_->capabilities(); }
+  void execute(std::span<Call> calls) noexcept override { memory_->execute(calls); }
+  void start(std::span<Call> calls, Steady::time_point deadline,
+             Completion& completion) noexcept override {
+    bool update = std::holds_alternative<const UpdateRequest*>(calls.front().request);
+    if (table_ && update) return table_->start(calls, deadline, completion);
+    memory_->execute(calls);
+    completion.answered();
+  }
+
+ private:
+  std::shared_ptr<Engine> memory_;
+  std::shared_ptr<Engine> table_;
+};
+
+/// A bucket of two limits as its table holds it after an acquire, found in a store in memory.
+class Bucket {
+ public:
+  Bucket()
+      : store_(limiter::open_store(engine_, StoreOptions()).value()),
+        limiter_(store_, LimiterOptions{.clock = &clock_}) {
+    limiter_.blocking()
+        .set_limits("entity-1", "api",
+                    {Limit::session("session", 1'000'000'000, std::chrono::hours(5)),
+                     Limit::per_minute("rpm", 1'000'000'000)})
+        .value();
+    limiter_.acquire(request()).get().value();
+    ScanRequest scan(1000);
+    Call call{&scan, {}};
+    engine_->memory().execute(std::span<Call>(&call, 1));
+    for (const ImagePtr& image : std::get<ScanReply>(call.reply).images) {
+      if (image->pk().find("/BUCKET#") != std::string_view::npos) item_ = to_dynamo_json(*image);
+    }
+  }
+
+  static AcquireRequest request() {
+    return {.entity = "entity-1", .resource = "api", .consume = {{"session", 1}, {"rpm", 1}}};
+  }
+  const std::string& item() const { return item_; }
+  WarmTable& engine() { return *engine_; }
+  AsyncLimiter& limiter() { return limiter_; }
+
+ private:
+  // Stands still, as the canned item does.
+  test::FakeClock clock_{TimePoint(std::chrono::seconds(1'800'000'000))};
+  std::shared_ptr<WarmTable> engine_ = std::make_shared<WarmTable>();
+  Store store_;
+  AsyncLimiter limiter_;
+  std::string item_;
+};
 
 std::string update_body() {
   std::string body = R"({"TableName":"limits","UpdateExpression":"ADD )";
@@ -84,7 +158,7 @@ void run(benchmark::State& state, HttpClient& http, Stream::Send send) {
 
 // The bare exchange, with headers as long as those of a signed request.
 void exchange(benchmark::State& state) {
-  bench::CannedServer server(bench::canned_update_reply());
+  bench::CannedServer server(bench::canned_update_reply(Bucket().item()));
   std::shared_ptr<HttpClient> http = make_http_client().value();
   HttpRequest request;
   request.url = server.url() + "/";
@@ -119,7 +193,7 @@ class FixedKeys final : public CredentialProvider {
 
 // The same with a signature for each request, and its checksum verified.
 void signed_call(benchmark::State& state) {
-  bench::CannedServer server(bench::canned_update_reply());
+  bench::CannedServer server(bench::canned_update_reply(Bucket().item()));
   std::shared_ptr<HttpClient> http = make_http_client().value();
   ClientOptions options;
   options.region = "us-east-1";
@@ -127,10 +201,28 @@ void signed_call(benchmark::State& state) {
   std::shared_ptr<Client> client = make_client(http, std::make_shared<FixedKeys>(), options);
   const std::string body = update_body();
   run(state, *http, [&](std::function<void(bool)> done) {
-    client->start("UpdateItem", body, true, Steady::now() + std::chrono::seconds(10),
+    client->start("UpdateItem", body, Effect::kWrite, Steady::now() + std::chrono::seconds(10),
                   [done = std::move(done)](CallResult result) {
                     done(std::holds_alternative<std::string>(result));
                   });
+  });
+}
+
+// A whole warm acquire of two limits: decided, written, answered, remembered.
+void acquire(benchmark::State& state) {
+  Bucket bucket;
+  bench::CannedServer server(bench::canned_update_reply(bucket.item()));
+  std::shared_ptr<HttpClient> http = make_http_client().value();
+  ClientOptions options;
+  options.region = "us-east-1";
+  options.endpoint = server.url();
+  std::shared_ptr<Client> client = make_client(http, std::make_shared<FixedKeys>(), options);
+  bucket.engine().use(make_table_engine(http, client, "limits", server.url()));
+  run(state, *http, [&bucket](std::function<void(bool)> done) {
+    bucket.limiter().acquire(Bucket::request(),
+                             [done = std::move(done)](Result<Decision> decision) {
+                               done(decision.ok() && decision->outcome() == Outcome::kAdmitted);
+                             });
   });
 }
 
@@ -139,8 +231,9 @@ void signed_call(benchmark::State& state) {
 
 int main(int argc, char** argv) {
   using namespace stint::store::dynamodb;
-  for (auto [name, function] : {std::pair("dynamodb/exchange", &exchange),
-                                std::pair("dynamodb/signed_call", &signed_call)}) {
+  for (auto [name, function] :
+       {std::pair("dynamodb/exchange", &exchange), std::pair("dynamodb/signed_call", &signed_call),
+        std::pair("dynamodb/acquire", &acquire)}) {
     benchmark::RegisterBenchmark(name, function)
         ->Arg(1)
         ->Arg(64)
