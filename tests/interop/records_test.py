@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What one program writes, the other reads with the same meaning.
 
-    STINT=build/dev/bin/stint ~/.cache/stint-tools/python/bin/python3 tests/interop/records_test.py
+    STINT=build/dev/bin/stint scripts/fetch-python-package tests/interop/records_test.py [TEST...]
 """
 
 import json
@@ -364,4 +364,4 @@ class Items(SharedTableTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(warnings="ignore")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Both programs use one table at once: what one takes, the other lacks.
 
-    STINT=... STINT_INTEROP_DRIVER=... ~/.cache/stint-tools/python/bin/python3 \\
+    STINT=... STINT_INTEROP_DRIVER=... scripts/fetch-python-package \\
         tests/interop/sharing_test.py [TEST...]
 
 STINT_TEST_SEED=N repeats the random alternation of a run that printed N.
@@ -682,4 +682,4 @@ class OnATableOfStint(Alternating):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(warnings="ignore")

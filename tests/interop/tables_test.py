@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Tables made by either program, and what both keep in them: version, namespaces, audit.
 
-    STINT=build/dev/bin/stint ~/.cache/stint-tools/python/bin/python3 tests/interop/tables_test.py
+    STINT=build/dev/bin/stint scripts/fetch-python-package tests/interop/tables_test.py [TEST...]
 """
 
 import json
+import tempfile
 import unittest
 
 from peers import SCHEMA_VERSION, SECOND_MS, Python, SharedTableTest, Stint
@@ -44,6 +45,21 @@ class Tables(SharedTableTest):
         self.stint.set_limits("session:10+5h", resource="api")
         self.assertTrue(self.stint.acquire("user-1", "api", {"session": 1}))
         self.assertIsNone(self.item("SYSTEM#", "#STINT"))
+
+    def test_of_the_package_moves_into_a_directory(self):
+        """With the settings that it was used by."""
+        self.set_limits("python", {"rpm": "rpm:60/min", "session": "session:9+5h"}, resource="api")
+        self.assertTrue(self.python.acquire("user-1", "api", {"rpm": 3, "session": 2}))
+        with tempfile.TemporaryDirectory() as directory:
+            exported = f"{directory}/items.jsonl"
+            self.stint.run("store", "export", exported)
+            moved = Stint(f"{directory}/data", self.clock)
+            moved.run("store", "import", exported, "--other-settings")
+            self.assert_amounts(moved.available("user-1", "api"), {"rpm": 57, "session": 7},
+                                "user-1")
+            settings = moved.run("store", "info", "--quick")["settings"]
+            self.assertEqual(settings["reset_rule"], "compatible")
+            self.assertEqual(moved.run("store", "check")["problem_count"], 0)
 
     def test_of_stint_can_be_deleted_by_the_package(self):
         other = Stint.on_table(self.server, self.table + "-stint", self.clock)
@@ -202,4 +218,4 @@ class Audit(SharedTableTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(warnings="ignore")
