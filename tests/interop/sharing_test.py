@@ -159,6 +159,33 @@ class Alternating(SharingTest):
         self.assertEqual(sum(admitted), 14)
         self.assert_agree(programs, {"rpm": 46, "tpm": 20, "session": 12})
 
+    def test_windows_of_limits_that_are_not_named(self):
+        """Of stint only a debit opens them; the package opens all that have ended."""
+        self.set_limits("stint", {"rpm": "rpm:60/min", "session": "session:20+5h"}, resource="api")
+        driver = self.new_driver()
+        for program in (self.stint, driver):
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 1}))
+            self.assertTrue(program.acquire("user-1", "api", {"rpm": 1, "session": 0}))
+            self.clock.advance(MINUTE_MS)
+        self.assert_agree([self.stint, self.python], {"session": 20},
+                          resets_at_ms={"session": None})
+        self.assertTrue(self.python.acquire("user-1", "api", {"rpm": 1}))
+        ends_ms = self.clock.now_ms + 5 * HOUR_MS
+        self.assert_agree([self.stint, driver, self.python], {"session": 20},
+                          resets_at_ms={"session": ends_ms})
+        self.clock.advance(HOUR_MS)
+        self.assertTrue(self.stint.acquire("user-1", "api", {"session": 3}))
+        self.assert_agree([self.stint, driver, self.python], {"session": 17},
+                          resets_at_ms={"session": ends_ms})
+
+    def test_limit_that_nobody_configured(self):
+        self.set_limits("stint", {"rpm": "rpm:60/min"}, resource="api")
+        with self.assertRaises(self.StintError) as refusal:
+            self.stint.acquire("user-1", "api", {"rpm": 1, "typo": 1})
+        self.assertEqual(refusal.exception.code, "invalid_argument")
+        self.assertTrue(self.python.acquire("user-1", "api", {"rpm": 1, "typo": 1}))
+        self.assert_agree([self.stint, self.python], {"rpm": 59})
+
     def test_many_limits_as_each_creates_the_bucket(self):
         specs = {f"limit-{n}": f"limit-{n}:{10 + n}/min" for n in range(10)}
         self.set_limits("stint", specs, resource="api")
@@ -592,6 +619,7 @@ class Competing(SharingTest):
         """By whoever, as long as something is left."""
         ours, theirs = self.compete(consume, entity)
         left = sum(self.take_in_turn([self.stint, self.python], consume, entity))
+        self.assertEqual(self.stint.run("store", "check")["problem_count"], 0)
         return ours + theirs + left
 
     def test_rate(self):
