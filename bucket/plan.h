@@ -116,6 +116,13 @@ struct Plan {
   void clear();
 };
 
+/// What a raised capacity adds to a quota that is in use (decision 27).
+enum class QuotaRaise : std::uint8_t {
+  kAtOnce,   ///< The difference: what was used stays used.
+  kAtReset,  ///< Nothing before the next reset or window: on a table that the other package uses,
+             ///< which cuts the balance when a capacity sinks, the difference would be minted.
+};
+
 struct PlanOptions {
   /// See `store::Capabilities`.
   int burst_tolerance_divisor = 0;
@@ -124,6 +131,7 @@ struct PlanOptions {
   /// Plan the fast form although the image's refill stamp is too old: another writer is known to
   /// move it, and the write's condition tells (decision 30 a).
   bool assume_recent = false;
+  QuotaRaise quota_raise = QuotaRaise::kAtOnce;
 };
 
 /// Makes `plan` the fast form. False, with `plan` of no meaning, where that may not be used: a
@@ -144,7 +152,8 @@ void plan_locked(const BucketState& state, std::span<const Worth> worths,
 /// A balance carried over a change of parameters at `at` (decision 27): what was used stays used.
 /// `worth` is the stored limit's, `configured` the new parameters.
 std::int64_t carried_balance(const LimitState& stored, const Worth& worth,
-                             const LimitState& configured, std::int64_t shard_count, TimePoint at);
+                             const LimitState& configured, std::int64_t shard_count, TimePoint at,
+                             QuotaRaise raise);
 
 /// How old the refill stamp may be for a fast debit of a drip: the tolerance's part of the shortest
 /// time to full. Absent when the bucket has no drip that fills (then age does not matter).

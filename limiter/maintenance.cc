@@ -92,7 +92,8 @@ Result<ExportReport> export_items(const Store& store,
   StoreHandle& handle = *store.handle();
   ExportReport report;
   for (std::string start = options.start;;) {
-    Result<ops::ExportedPage> page = run_unhurried(handle, ops::export_page(start, options.form));
+    Result<ops::ExportedPage> page =
+        run_unhurried(handle, ops::export_page(start, options.form, handle.record));
     if (!page) return page.error();
     report.items += page->items;
     report.unreadable += page->unreadable.size();

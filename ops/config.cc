@@ -214,17 +214,17 @@ Op<Result<std::int64_t>> reach_buckets(Context& cx, const Scope& scope, bool dry
 }
 
 /// What a call that set limits says of itself in its audit event.
-store::Value::Map details_of(const std::vector<Limit>& limits, const SetLimitsOptions& options,
-                             const LimitsChange& change) {
+store::Value::Map details_of(const Scope& scope, const std::vector<Limit>& limits,
+                             const SetLimitsOptions& options, const LimitsChange& change) {
   schema::LimitsSet set;
   // A call that sets a policy where there are no limits has nothing to say of limits.
   bool of_limits = !limits.empty() || !change.before.limits.empty();
   if (of_limits) set.limits = limits;
-  set.on_unavailable = options.on_unavailable;
+  set.on_unavailable = change.after.on_unavailable;
   set.access = options.access;
   set.cascade = options.cascade;
   set.buckets_stamped = change.buckets;
-  return schema::limits_set_details(set);
+  return schema::limits_set_details(scope, set);
 }
 
 /// Writes the event of a change of limits, also of one whose buckets could not all be reached.
@@ -387,7 +387,7 @@ Op<Result<LimitsChange>> set_limits(Context& cx, const Scope& scope,
     }
   }
   if (!options.dry_run) {
-    store::Value::Map details = details_of(limits, options, change);
+    store::Value::Map details = details_of(scope, limits, options, change);
     Status audited = co_await write_limits_event(cx, scope, schema::kLimitsSet, std::move(details));
     if (reached_all && !audited) co_return audited.error();
   }

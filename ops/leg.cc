@@ -301,6 +301,7 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
   leg.stamps.clear();
   leg.missing.clear();
   leg.ungranted.clear();
+  leg.quota_raise = cx.shared_table ? bucket::QuotaRaise::kAtReset : bucket::QuotaRaise::kAtOnce;
   leg.expired = false;
   leg.owner_stamp.reset();
   leg.bypass = BypassMode::kEnforce;
@@ -526,7 +527,8 @@ Standing::Standing(const Leg& leg, const NamedLimit& named, TimePoint now) {
     limit.levels = configured->levels;
     limit.resets = configured->resets;
     limit.window_length = configured->window_length;
-    limit.balance = bucket::carried_balance(stored, worth, *configured, shard_count, now);
+    limit.balance =
+        bucket::carried_balance(stored, worth, *configured, shard_count, now, leg.quota_raise);
     limit.remainder = 0;
     if (worth.window != WindowState::kRunning) {
       limit.window_start.reset();
@@ -740,6 +742,7 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   bucket::PlanOptions options;
   options.burst_tolerance_divisor = cx_->burst_tolerance_divisor;
   options.assume_recent = aged_as_recent;
+  options.quota_raise = leg.quota_raise;
   bool soft_stale = false;
   for (const NamedLimit& named : leg.named) {
     if (named.on_item < 0) continue;
@@ -796,6 +799,7 @@ void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_li
   empty_ = false;
   bucket::PlanOptions options;
   options.reevaluate = true;
+  options.quota_raise = leg.quota_raise;
   bucket::plan_locked(leg.state, leg.worths, {}, leg.stamps, {}, options, now, leg.plan);
   schema::WriteExtras with = extras(now);
   with.removed_limits = std::move(removed_limits);

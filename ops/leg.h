@@ -97,6 +97,7 @@ class Leg {
   BypassMode bypass = BypassMode::kEnforce;
   bool expired = false;
   bool undecodable = false;
+  bucket::QuotaRaise quota_raise = bucket::QuotaRaise::kAtOnce;
   /// Set while the owner that the item names is not the one that was read; it will be restamped.
   std::optional<schema::OwnerStamp> owner_stamp;
 

@@ -63,14 +63,16 @@ bool is_blank(std::string_view line) {
 
 }  // namespace
 
-Op<Result<ExportedPage>> export_page(const std::string& start, ItemForm form) {
+Op<Result<ExportedPage>> export_page(const std::string& start, ItemForm form,
+                                     schema::StoreRecord record) {
   ExportedPage exported;
   if (start.empty() && form != ItemForm::kDynamoDb) {
     store::Key key = schema::store_record_key();
     store::GetRequest get(key, store::Consistency::kStrong);
-    auto record = co_await ask(get);
-    if (record.outcome != store::Outcome::kOk) co_return error_of(record);
-    if (record.image) append_line(exported, *record.image);
+    auto stored = co_await ask(get);
+    if (stored.outcome != store::Outcome::kOk) co_return error_of(stored);
+    store::ImagePtr first = stored.image ? stored.image : schema::encode_store_record(record);
+    append_line(exported, *first);
   }
   store::ScanRequest scan(kScanPageItems, start);
   auto page = co_await ask(scan);

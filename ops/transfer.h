@@ -28,9 +28,10 @@ struct ExportedPage {
   std::string next;  // empty: that was all
 };
 
-/// The page at `start`; an empty start begins with the store's own record. One request, and one
-/// more at the beginning.
-Op<Result<ExportedPage>> export_page(const std::string& start, ItemForm form);
+/// The page at `start`; an empty start begins with the store's own record, which `record` stands in
+/// for where the table has none. One request, and one more at the beginning.
+Op<Result<ExportedPage>> export_page(const std::string& start, ItemForm form,
+                                     schema::StoreRecord record);
 
 /// A line of an import that was found good.
 struct ImportLine {

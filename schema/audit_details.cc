@@ -77,9 +77,12 @@ Value policy(AccessPolicy access) {
   return Value::string("bypass");
 }
 
-Value on_unavailable_word(OnUnavailable policy) {
-  return Value::string(policy == OnUnavailable::kAllow ? "allow" : "block");
+Value on_unavailable_word(const std::optional<OnUnavailable>& policy) {
+  if (!policy) return Value::null();
+  return Value::string(*policy == OnUnavailable::kAllow ? "allow" : "block");
 }
+
+bool is_system(const Scope& scope) { return !scope.is_entity_level() && !scope.names_resource(); }
 
 }  // namespace
 
@@ -111,15 +114,15 @@ Value::Map entity_deleted_details(std::int64_t records_deleted, bool complete) {
   return details;
 }
 
-Value::Map limits_set_details(const LimitsSet& set) {
+Value::Map limits_set_details(const Scope& scope, const LimitsSet& set) {
   Value::Map details;
   if (set.limits) {
     Value::List limits;
     for (const Limit& limit : *set.limits) limits.push_back(limit_map(limit));
     details.emplace("limits", Value::list(std::move(limits)));
   }
-  if (set.on_unavailable) {
-    details.emplace("on_unavailable", on_unavailable_word(*set.on_unavailable));
+  if (is_system(scope)) {
+    details.emplace("on_unavailable", on_unavailable_word(set.on_unavailable));
   }
   if (set.access) details.emplace("disabled", policy(*set.access));
   if (set.cascade) details.emplace("cascade", Value::boolean(*set.cascade));
@@ -131,13 +134,11 @@ Value::Map limits_set_details(const LimitsSet& set) {
 
 Value::Map limits_deleted_details(const Scope& scope, const ScopeConfig& before) {
   Value::Map details;
-  if (scope.is_entity_level() || scope.names_resource()) return details;
+  if (!is_system(scope)) return details;
   Value::List names;
   for (const Limit& limit : before.limits) names.push_back(Value::string(limit.name()));
   details.emplace("limits", Value::list(std::move(names)));
-  details.emplace("on_unavailable", before.on_unavailable
-                                        ? on_unavailable_word(*before.on_unavailable)
-                                        : Value::null());
+  details.emplace("on_unavailable", on_unavailable_word(before.on_unavailable));
   return details;
 }
 

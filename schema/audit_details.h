@@ -32,13 +32,14 @@ store::Value::Map entity_deleted_details(std::int64_t records_deleted, bool comp
 /// What one call set. Absent: it said nothing of that.
 struct LimitsSet {
   std::optional<std::vector<Limit>> limits;
-  std::optional<OnUnavailable> on_unavailable;  // of the system
+  /// Of the system, as it is after the call.
+  std::optional<OnUnavailable> on_unavailable;
   std::optional<AccessPolicy> access;
   std::optional<bool> cascade;
   /// Shown beside a policy only.
   std::int64_t buckets_stamped = 0;
 };
-store::Value::Map limits_set_details(const LimitsSet& set);
+store::Value::Map limits_set_details(const Scope& scope, const LimitsSet& set);
 /// `before`: what the scope held. Only of the system's limits is anything told.
 store::Value::Map limits_deleted_details(const Scope& scope, const ScopeConfig& before);
 

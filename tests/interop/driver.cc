@@ -33,6 +33,7 @@
 #include "cli/limit_grammar.h"
 #include "cli/number_text.h"
 #include "cli/render.h"
+#include "cli/store_address.h"
 #include "stint/limiter.h"
 #include "stint/store.h"
 #include "testing/fake_clock.h"
@@ -242,8 +243,13 @@ void write_error(cli::JsonWriter& json, const Error& error) {
 
 int drive(const std::string& store_name, const std::string& name_space) {
   cli::Globals globals(std::cout, std::cerr, cli::Terminal());
-  globals.store_name = store_name;
-  Result<Store> store = globals.open_store(cli::IfMissing::kCreate);
+  Result<cli::StoreAddress> address = cli::parse_store_address(store_name);
+  if (!address) {
+    std::cerr << address.error().message() << '\n';
+    return 2;
+  }
+  globals.store_address = *std::move(address);
+  Result<Store> store = globals.open_store(cli::IfMissing::kFail);
   if (!store) {
     std::cerr << store.error().message() << '\n';
     return 1;

@@ -8,6 +8,7 @@ import asyncio
 import datetime
 import decimal
 import json
+import logging
 import os
 import pathlib
 import secrets
@@ -19,6 +20,9 @@ import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dynoxide  # noqa: E402
+
+# The package leaves connections open where it refuses to connect, and is told so at length.
+logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 STINT = os.environ.get("STINT", "stint")
 DRIVER = os.environ.get("STINT_INTEROP_DRIVER", "interop_driver")
@@ -401,8 +405,16 @@ class SharedTableTest(unittest.TestCase):
         self.create_table()
         self.python = self.new_python()
 
+    def start_afresh(self):
+        """Another table and other processes, within a test."""
+        self.setUp()
+
     def create_table(self):
         Python.create_table(self.server, self.table)
+
+    def create_table_of_stint(self):
+        self.stint.run("table", "create")
+        self.stint.run("namespace", "register", NAMESPACE)
 
     def new_python(self, **options):
         python = Python(self.server, self.table, **options)
@@ -442,18 +454,21 @@ class SharedTableTest(unittest.TestCase):
 
     def limit_of(self, spec):
         """A limit of the package from the simple forms of stint's grammar."""
+        spec, *soft = spec.split("!")
+        options = {"soft": True} if soft else {}
         name, rest = spec.split(":", 1)
         units = {"s": 1, "min": 60, "h": 3600, "d": 86400}
         if "@" in rest:
             amount, cron, *zone = rest.split("@")
-            return self.python.calendar(name, int(amount), cron, *zone)
+            return self.python.calendar(name, int(amount), cron, *zone, **options)
         if "+" in rest:
             amount, length = rest.split("+")
             number = length.rstrip("smhdin")
             length_ms = int(number) * units[length[len(number):]] * SECOND_MS
-            return self.python.session(name, int(amount), length_ms)
+            return self.python.session(name, int(amount), length_ms, **options)
         amount, period, *burst = rest.replace(":", "/").split("/")
-        return self.python.rate(name, int(amount), units[period], *(int(one) for one in burst))
+        return self.python.rate(name, int(amount), units[period], *(int(one) for one in burst),
+                                **options)
 
     # What is there.
 

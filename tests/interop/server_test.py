@@ -191,7 +191,8 @@ class AsTheService(ServerTest):
         texts = ["Z", "a", "z", "é", "\uffee", "\U0001f600"]
         for text in reversed(texts):
             self.put("p", text, GSI4PK={"S": "g"}, GSI4SK={"S": "same"})
-        by_key = {"KeyConditionExpression": "PK = :p", "ExpressionAttributeValues": {":p": {"S": "p"}}}
+        by_key = {"KeyConditionExpression": "PK = :p",
+                  "ExpressionAttributeValues": {":p": {"S": "p"}}}
         found = [item["SK"]["S"] for item in self.call("Query", **by_key)["Items"]]
         self.assertEqual(found, texts)
         by_index = {"IndexName": "GSI4", "KeyConditionExpression": "GSI4PK = :g",
@@ -248,7 +249,8 @@ class AsTheService(ServerTest):
         debit = self.update("ADD n :one", one=number(1))
         self.assertEqual(units(self.call("UpdateItem", **debit, **ask)), (1, {"GSI2": 1}))
         moved = self.update("SET GSI3SK = :k", k={"S": "other"})
-        self.assertEqual(units(self.call("UpdateItem", **moved, **ask)), (1, {"GSI2": 1, "GSI3": 2}))
+        self.assertEqual(units(self.call("UpdateItem", **moved, **ask)),
+                         (1, {"GSI2": 1, "GSI3": 2}))
         large = self.update("SET s = :s", s={"S": "x" * 2_500})
         self.assertEqual(units(self.call("UpdateItem", **large, **ask)), (3, {"GSI2": 3}))
         self.assertEqual(units(self.call("GetItem", Key=key("a"), **ask)), (0.5, {}))

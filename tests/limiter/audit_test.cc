@@ -107,6 +107,9 @@ TEST_P(Audit, LimitsOfAllLevelsAndKinds) {
       ->set_limits(Scope::system(), {Limit::per_minute("rpm", 5)},
                    {.on_unavailable = OnUnavailable::kAllow})
       .value();
+  clock.advance(1s);
+  // Which stays as it is.
+  limiter->set_limits(Scope::system(), {Limit::per_minute("rpm", 8)}).value();
   limiter->set_limits(Scope::entity(kUser), {Limit::per_minute("rpm", 6)}).value();
   clock.advance(1s);
   limiter->delete_limits(Scope::resource(kApi)).value();
@@ -125,6 +128,8 @@ TEST_P(Audit, LimitsOfAllLevelsAndKinds) {
                    "limits_deleted api {}"}));
   EXPECT_EQ(story_of(Scope::system()),
             (Story{R"(limits_set - {"limits":[{"capacity":5,"name":"rpm","refill_amount":5,)"
+                   R"("refill_period_seconds":60}],"on_unavailable":"allow"})",
+                   R"(limits_set - {"limits":[{"capacity":8,"name":"rpm","refill_amount":8,)"
                    R"("refill_period_seconds":60}],"on_unavailable":"allow"})",
                    R"(limits_deleted - {"limits":["rpm"],"on_unavailable":"allow"})"}));
   EXPECT_EQ(story_of(Scope::entity(kUser)),

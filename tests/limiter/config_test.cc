@@ -80,7 +80,11 @@ TEST_P(Configuration, DryRunReportsAndChangesNothing) {
             change.before.limits);
 }
 
-TEST_P(Configuration, Decision27_WhatWasUsedStaysUsedBothWays) {
+/// On a store of stint's own.
+class OwnConfiguration : public LimiterTest {};
+STINT_ON_EVERY_ENGINE(OwnConfiguration);
+
+TEST_P(OwnConfiguration, Decision27_WhatWasUsedStaysUsedBothWays) {
   limiter->set_limits(kUser, kApi, {Limit::session("session", 10, 5h)}).value();
   ASSERT_TRUE(admits({{"session", 10}}));
   TimePoint opened = clock.now();
@@ -95,6 +99,34 @@ TEST_P(Configuration, Decision27_WhatWasUsedStaysUsedBothWays) {
 
   EXPECT_EQ(left("session"), 0);
   EXPECT_EQ(show(status("session").resets_at), show(opened + 5h));
+}
+
+/// On a table that programs of the other package use, too.
+class SharedConfiguration : public LimiterTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedConfiguration, ::testing::Values("shared_table"));
+
+TEST_P(SharedConfiguration, Decision27_RaiseAddsNothingBeforeTheNextReset) {
+  limiter->set_limits(kUser, kApi, {Limit::session("session", 10, 5h)}).value();
+  ASSERT_TRUE(admits({{"session", 4}}));
+  clock.advance(1h);
+
+  limiter->set_limits(kUser, kApi, {Limit::session("session", 100, 5h)}).value();
+  EXPECT_EQ(left("session"), 6);
+  EXPECT_FALSE(admits({{"session", 7}}));
+  clock.advance(4h);
+  EXPECT_TRUE(admits({{"session", 100}}));
+}
+
+TEST_P(SharedConfiguration, Decision27_RaiseOfAResourceAddsNothingEither) {
+  Limiter other = another_limiter();
+  ASSERT_TRUE(limiter->set_limits(Scope::resource(kApi), {Limit::session("session", 10, 5h)}));
+  ASSERT_TRUE(admits({{"session", 4}}));
+  ASSERT_TRUE(other.set_limits(Scope::resource(kApi), {Limit::session("session", 100, 5h)}));
+  clock.advance(2min);
+
+  EXPECT_FALSE(admits({{"session", 7}}));
+  EXPECT_TRUE(admits({{"session", 6}}));
+  EXPECT_EQ(left("session"), 0);
 }
 
 TEST_P(Configuration, Decision27_RateIsClampedAndRestoresNothing) {

@@ -23,7 +23,7 @@ REGION = "eu-central-1"
 def binary():
     """Where the server is; SystemExit with what to do when it is not there."""
     tools = os.environ.get("STINT_TOOLS_DIR") or pathlib.Path.home() / ".cache" / "stint-tools"
-    path = pathlib.Path(os.environ.get("STINT_DYNOXIDE") or pathlib.Path(tools, "dynoxide/dynoxide"))
+    path = pathlib.Path(os.environ.get("STINT_DYNOXIDE") or f"{tools}/dynoxide/dynoxide")
     if not os.access(path, os.X_OK):
         raise SystemExit(f"no DynamoDB server at {path}: run scripts/fetch-dynoxide")
     return path
@@ -123,7 +123,8 @@ class Dynoxide:
         items = []
         start = {}
         while True:
-            page = self.call("Scan", {"TableName": table, "ConsistentRead": True, **request, **start})
+            page = self.call("Scan", {"TableName": table, "ConsistentRead": True, **request,
+                                      **start})
             items += page["Items"]
             if "LastEvaluatedKey" not in page:
                 return items

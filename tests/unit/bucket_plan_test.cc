@@ -825,6 +825,31 @@ TEST(Stamp, WindowThatAShorterLengthEndedIsOverAndTheDebitOpensTheNext) {
   EXPECT_EQ(debited.item.limits[0].balance, 7 * kToken);
 }
 
+TEST(Stamp, RaiseThatWaitsAddsNothingBeforeTheNextReset) {
+  LimitState ten = calendar(10, "0 0 * * *").state();
+  LimitState hundred = calendar(100, "0 0 * * *").state();
+  PlanOptions waits;
+  waits.quota_raise = QuotaRaise::kAtReset;
+  auto stamped = [&](Table& table, const LimitState& other, TimePoint now) {
+    Plan plan = locked(table.item, {}, now, {{0, &other}}, waits);
+    ASSERT_TRUE(table.write(plan, table.item));
+  };
+  LimitState used = ten;
+  used.balance = 4 * kToken;
+  Table table(bucket_of({used}, kNoon, 1));
+  stamped(table, hundred, kNoon + 1h);
+  EXPECT_EQ(table.item.limits[0].balance, 4 * kToken);
+  stamped(table, ten, kNoon + 2h);
+  EXPECT_EQ(table.item.limits[0].balance, -86 * kToken) << "what was used stays used";
+  stamped(table, hundred, kNoon + 3h);
+  EXPECT_EQ(table.item.limits[0].balance, -86 * kToken);
+  // The write that finds the edge passed grants what is configured then.
+  stamped(table, ten, kNoon + 12h);
+  EXPECT_EQ(table.item.limits[0].balance, 10 * kToken);
+  stamped(table, hundred, kNoon + 36h);
+  EXPECT_EQ(table.item.limits[0].balance, 100 * kToken);
+}
+
 TEST(Stamp, RollAndResetInTheSameWriteEndTheTopUp) {
   LimitState window = opened(session(20, 5h, "w").state(2), kNoon - 6h, kToken);
   window.window_start = kNoon;
