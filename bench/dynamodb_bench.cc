@@ -221,7 +221,7 @@ void acquire(benchmark::State& state) {
   run(state, *http, [&bucket](std::function<void(bool)> done) {
     bucket.limiter().acquire(Bucket::request(),
                              [done = std::move(done)](Result<Decision> decision) {
-                               done(decision.ok() && decision->outcome() == Outcome::kAdmitted);
+                               done(decision.ok() && static_cast<bool>(*decision));
                              });
   });
 }

@@ -34,7 +34,7 @@ class ScriptedClient : public Client {
     script_.emplace_back(std::move(operation), std::move(answer));
   }
 
-  void start(std::string_view operation, std::string body, bool writes, Steady::time_point,
+  void start(std::string_view operation, std::string body, Effect effect, Steady::time_point,
              Done done) override {
     if (script_.empty()) {
       ADD_FAILURE() << "not expected: " << operation;
@@ -44,7 +44,7 @@ class ScriptedClient : public Client {
     auto [wanted, answer] = std::move(script_.front());
     script_.pop_front();
     EXPECT_EQ(operation, wanted);
-    EXPECT_EQ(writes, wanted.rfind("Describe", 0) != 0) << operation;
+    EXPECT_EQ(effect == Effect::kRead, wanted.rfind("Describe", 0) == 0) << operation;
     EXPECT_NE(body.find("\"limits\""), std::string::npos);
     done(std::move(answer));
   }
