@@ -4,4 +4,4 @@
 
 #include "cli/output.h"  // expect: cli is above it
 #include "store/memory/memory_engine.h"
-#include "store/rocksdb/rocksdb_engine.h"  // expect: only limiter/open_embedded.cc
+#include "store/rocksdb/rocksdb_engine.h"  // expect: only limiter/open_embedded*

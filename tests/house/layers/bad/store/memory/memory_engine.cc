@@ -4,4 +4,4 @@
 
 #include "model/names.h"  // expect: model is above it
 #include "stint/decision.h"  // expect: of model
-#include "store/rocksdb/rocksdb_engine.h"  // expect: only limiter/open_embedded.cc
+#include "store/rocksdb/rocksdb_engine.h"  // expect: only limiter/open_embedded*
