@@ -24,9 +24,16 @@ void AsyncDriver::advance() noexcept {
     }
     switch (runner_.pending()) {
       case ops::Runner::Pending::kNothing: break;
-      case ops::Runner::Pending::kTurn: runner_.answer_turn(setup_->clock.now()); break;
+      case ops::Runner::Pending::kTurn: {
+        if (std::optional<TimePoint> now = read_clock()) {
+          runner_.answer_turn(*now);
+          break;
+        }
+        finished();
+        return;
+      }
       case ops::Runner::Pending::kCalls: {
-        if (!asking_->admit(runner_.calls(), given_up())) break;
+        if (!asking_->admit(runner_.calls(), false, given_up())) break;
         phase_.store(Phase::kAsking, std::memory_order_relaxed);
         setup_->engine.start(runner_.calls(), asking_->deadline(), *this);
         Phase asking = Phase::kAsking;
@@ -38,6 +45,15 @@ void AsyncDriver::advance() noexcept {
         break;
       }
     }
+  }
+}
+
+std::optional<TimePoint> AsyncDriver::read_clock() noexcept {
+  try {
+    return setup_->clock.now();
+  } catch (...) {
+    broken_ = true;
+    return std::nullopt;
   }
 }
 

@@ -22,7 +22,7 @@ class AsyncDriver : private store::Completion {
   AsyncDriver& operator=(const AsyncDriver&) = delete;
   virtual ~AsyncDriver() = default;
 
-  /// From here on no further request is sent, but for giving back what was taken. Any thread.
+  /// From here on nothing further is written, but for giving back what was taken. Any thread.
   void give_up() { given_up_.store(true, std::memory_order_relaxed); }
   /// Whether the operation ended by an exception and so has no result.
   bool broken() const { return broken_; }
@@ -48,6 +48,8 @@ class AsyncDriver : private store::Completion {
   void answered() noexcept override;
   /// Runs until the operation is done or an answer is waited for.
   void advance() noexcept;
+  /// Nothing, and the operation is broken, when the caller's clock throws.
+  std::optional<TimePoint> read_clock() noexcept;
 
   ops::Runner runner_;
   std::optional<DriverSetup> setup_;

@@ -57,6 +57,38 @@ class InFlight {
   std::size_t count_ = 0;
 };
 
+/// Calls that need the namespace looked up: one of them does it for all.
+class Resolutions {
+ public:
+  using Waiting = std::function<void(const Status& resolved)>;
+
+  /// True for the call that has to do it, and to tell the others, itself among them, by `end`.
+  bool join(Waiting waiting) {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(waiting));
+    return waiting_.size() == 1;
+  }
+  void end(const Status& resolved) noexcept {
+    std::vector<Waiting> waiting;
+    {
+      std::lock_guard lock(mutex_);
+      waiting.swap(waiting_);
+    }
+    for (const Waiting& one : waiting) one(resolved);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Waiting> waiting_;
+};
+
+/// What calls of one limiter share.
+struct Shared {
+  limiter::Core& core;
+  InFlight& in_flight;
+  Resolutions& resolutions;
+};
+
 /// Threads for calls that block, started with the first of them.
 class Workers {
  public:
@@ -108,12 +140,13 @@ class Workers {
 template <typename T>
 class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
  public:
-  AsyncCall(limiter::Core& core, InFlight& in_flight, std::optional<Millis> timeout)
-      : core_(core),
-        in_flight_(in_flight),
-        random_(core.random_of_call()),
+  AsyncCall(const Shared& shared, std::optional<Millis> timeout)
+      : core_(shared.core),
+        in_flight_(shared.in_flight),
+        resolutions_(shared.resolutions),
+        random_(core_.random_of_call()),
         start_(Steady::now()),
-        deadline_(start_ + timeout.value_or(core.options().timeout)) {
+        deadline_(start_ + timeout.value_or(core_.options().timeout)) {
     in_flight_.enter();
   }
   ~AsyncCall() override { in_flight_.leave(); }
@@ -145,17 +178,36 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     if (Status valid = core_.options_status(); !valid) return end(valid.error());
     generation_ = core_.cache_generation();
     ns_ = core_.known_name_space(start_);
+    if (ns_ != nullptr) return run_or_end();
+    bool joined = false;
     try {
-      if (ns_ == nullptr) {
-        resolving_.emplace(
-            ops::resolve_namespace(core_.options().name_space, random_, core_.now()));
-        resolving_->start(runner());
-        drive(core_.driver_setup(deadline_));
-      } else {
-        run();
-      }
-    } catch (const std::bad_alloc&) {
-      end(out_of_memory());
+      bool first = resolutions_.join([this](const Status& resolved) { take_resolution(resolved); });
+      joined = true;
+      if (!first) return;
+      resolving_.emplace(ops::resolve_namespace(core_.options().name_space, random_, core_.now()));
+      resolving_->start(runner());
+      drive(core_.driver_setup(deadline_));
+    } catch (...) {
+      if (!joined) return end(broken_off());
+      // The others wait for this one.
+      resolutions_.end(broken_off());
+    }
+  }
+
+  /// What another call, or this one, has learnt of the namespace.
+  void take_resolution(const Status& resolved) noexcept {
+    if (!resolved) return end(resolved.error());
+    ns_ = core_.known_name_space(start_);
+    // It was just forgotten again.
+    if (ns_ == nullptr) return end(broken_off());
+    run_or_end();
+  }
+
+  void run_or_end() noexcept {
+    try {
+      run();
+    } catch (...) {
+      end(broken_off());
     }
   }
 
@@ -168,19 +220,20 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
   }
 
   void finished() noexcept override {
-    if (broken()) return end(out_of_memory());
     if (resolving_) {
-      Result<std::string> id = resolving_->take_result();
-      resolving_.reset();
-      if (!id) return end(id.error());
-      try {
-        ns_ = core_.learn_name_space(std::move(*id), start_);
-        run();
-      } catch (const std::bad_alloc&) {
-        end(out_of_memory());
+      Status resolved;
+      if (broken()) {
+        resolved = broken_off();
+      } else if (Result<std::string> id = resolving_->take_result(); id) {
+        core_.learn_name_space(std::move(*id), start_);
+      } else {
+        resolved = id.error();
       }
-      return;
+      resolving_.reset();
+      // This call is one of those that wait.
+      return resolutions_.end(resolved);
     }
+    if (broken()) return end(broken_off());
     T result = op_->take_result();
     op_.reset();
     if (cx_->bucket_vanished) {
@@ -200,12 +253,16 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     ended(std::move(result));
   }
 
-  static Error out_of_memory() {
-    return Error(ErrorCode::kUnavailable, "memory ran out in the midst of the call");
+  /// Memory ran out, or the caller's clock threw.
+  Error broken_off() const {
+    bool asked = cx_ && cx_->store_asked;
+    return Error(asked ? ErrorCode::kOutcomeUnknown : ErrorCode::kUnavailable,
+                 "the call broke off: memory ran out, or the clock failed");
   }
 
   limiter::Core& core_;
   InFlight& in_flight_;
+  Resolutions& resolutions_;
   Random random_;
   Steady::time_point start_;
   Steady::time_point deadline_;
@@ -224,9 +281,8 @@ class LeaseCall final : public AsyncCall<Status> {
   enum class How { kSettle, kRollBack };
   using Done = std::function<void(Status, internal::LeaseStatePtr)>;
 
-  LeaseCall(limiter::Core& core, InFlight& in_flight, How how, internal::LeaseStatePtr lease,
-            Done done)
-      : AsyncCall(core, in_flight, std::nullopt),
+  LeaseCall(const Shared& shared, How how, internal::LeaseStatePtr lease, Done done)
+      : AsyncCall(shared, std::nullopt),
         how_(how),
         lease_(std::move(lease)),
         done_(std::move(done)) {}
@@ -286,17 +342,19 @@ class AsyncLimiter::Impl final : public internal::LeaseEnder {
   class AvailableCall;
   class BlockingCall;
 
+  Shared shared() { return {*core_, in_flight_, resolutions_}; }
   bool answers_later() const { return core_->capabilities().shared_writers; }
   PendingCall begin_lease_call(LeaseCall::How how, internal::LeaseStatePtr lease,
                                LeaseCall::Done done) {
     return LeaseCall::begin(
-        std::make_shared<LeaseCall>(*core_, in_flight_, how, std::move(lease), std::move(done)));
+        std::make_shared<LeaseCall>(shared(), how, std::move(lease), std::move(done)));
   }
   /// Runs `task` on a worker. It is told whether its caller has given it up.
   PendingCall run_blocking(std::function<void(const std::atomic<bool>& given_up)> task);
 
   std::shared_ptr<limiter::Core> core_;
   InFlight in_flight_;
+  Resolutions resolutions_;
   Workers workers_;
   Limiter blocking_;
 };
@@ -304,7 +362,7 @@ class AsyncLimiter::Impl final : public internal::LeaseEnder {
 class AsyncLimiter::Impl::AcquireCall final : public AsyncCall<Result<ops::Acquired>> {
  public:
   AcquireCall(Impl& impl, AcquireRequest request, Callback<Result<Decision>> done)
-      : AsyncCall(*impl.core_, impl.in_flight_, request.timeout),
+      : AsyncCall(impl.shared(), request.timeout),
         impl_(impl),
         request_(std::move(request)),
         lease_(internal::new_lease_state(impl)),
@@ -355,7 +413,7 @@ class AsyncLimiter::Impl::AvailableCall final : public AsyncCall<Result<Availabi
  public:
   AvailableCall(Impl& impl, std::string entity, std::string resource, std::vector<Consume> need,
                 Callback<Result<Availability>> done)
-      : AsyncCall(*impl.core_, impl.in_flight_, std::nullopt),
+      : AsyncCall(impl.shared(), std::nullopt),
         entity_(std::move(entity)),
         resource_(std::move(resource)),
         need_(std::move(need)),

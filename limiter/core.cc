@@ -173,8 +173,12 @@ void Core::forget_name_space(const std::string* id) {
 Result<const std::string*> Core::name_space(Steady::time_point at, Steady::time_point deadline,
                                             Random& random) {
   if (const std::string* known = known_name_space(at)) return known;
-  // One caller asks; the others wait for what it learns.
-  std::lock_guard lock(resolving_);
+  // One caller asks; the others wait for what it learns, each as long as it may.
+  if (!lock_until(resolving_, deadline)) {
+    return Error(ErrorCode::kUnavailable,
+                 "the deadline of the call passed while its namespace was looked up");
+  }
+  std::unique_lock lock(resolving_, std::adopt_lock);
   if (const std::string* known = known_name_space(at)) return known;
   Result<std::string> id = run(ops::resolve_namespace(options_.name_space, random, clock_->now()),
                                driver_setup(deadline));

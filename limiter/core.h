@@ -77,6 +77,12 @@ class Core final : public internal::LeaseEnder {
             Steady::time_point start = Steady::now())
       -> decltype(make(std::declval<ops::Context&>()).take_result()) {
     if (!options_status_) return options_status_.error();
+    if (!store_.handle()->engine->may_block()) {
+      return Error::invalid(
+          "call", "",
+          "would block a thread of the store: callbacks must use the asynchronous "
+          "limiter");
+    }
     Random random = random_of_call();
     Steady::time_point deadline = start + timeout.value_or(options_.timeout);
     std::uint64_t generation = cache_generation();
@@ -156,7 +162,7 @@ class Core final : public internal::LeaseEnder {
   RequestCounters counters_;
   std::uint64_t seed_;
   std::atomic<std::uint64_t> calls_{0};
-  std::mutex resolving_;  // held while the namespace is looked up
+  std::timed_mutex resolving_;  // held while the namespace is looked up
   std::mutex name_spaces_mutex_;
   std::forward_list<std::string> name_spaces_;           // all ids there ever were
   std::atomic<const std::string*> name_space_{nullptr};  // one of them

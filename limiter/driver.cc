@@ -47,6 +47,13 @@ bool is_failure(store::Outcome outcome) {
   }
 }
 
+bool writes(const store::Call& call) {
+  return !std::holds_alternative<const store::GetRequest*>(call.request) &&
+         !std::holds_alternative<const store::BatchGetRequest*>(call.request) &&
+         !std::holds_alternative<const store::QueryRequest*>(call.request) &&
+         !std::holds_alternative<const store::ScanRequest*>(call.request);
+}
+
 /// The names that every request of a call goes by are known to the operation only.
 void report_asked(const DriverSetup& setup, std::span<const store::Call> calls,
                   const RequestStats& asked, Steady::duration took) {
@@ -65,8 +72,8 @@ void report_asked(const DriverSetup& setup, std::span<const store::Call> calls,
 
 Asking::Asking(const DriverSetup& setup) : setup_(&setup) {}
 
-bool Asking::admit(std::span<store::Call> calls, bool given_up) {
-  bool late = given_up;
+bool Asking::admit(std::span<store::Call> calls, bool expired, bool given_up) {
+  bool late = expired || (given_up && std::any_of(calls.begin(), calls.end(), writes));
   if (asked_before_ && !late) late = Steady::now() > setup_->deadline;
   asked_before_ = true;
   if (late && !setup_->past_deadline_allowed) {
@@ -92,6 +99,22 @@ void Asking::answered(std::span<const store::Call> calls) {
   if (setup_->observer != nullptr) report_asked(*setup_, calls, asked, took);
 }
 
+bool lock_until(std::timed_mutex& mutex, Steady::time_point deadline) {
+  while (!mutex.try_lock()) {
+    Steady::duration left = deadline - Steady::now();
+    if (left <= Steady::duration::zero()) return false;
+    // Thread checkers understand the wait by the system clock only; in slices, so that a step of
+    // that clock cannot hold a caller much past its deadline.
+    auto slice = std::min<Steady::duration>(left, kWaitSlice);
+    if (mutex.try_lock_until(
+            std::chrono::system_clock::now() +
+            std::chrono::duration_cast<std::chrono::system_clock::duration>(slice))) {
+      break;
+    }
+  }
+  return true;
+}
+
 bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::time_point deadline) {
   release();
   waited_ = Steady::duration::zero();
@@ -114,24 +137,12 @@ bool BucketQueues::Turn::take(std::span<const std::uint64_t> buckets, Steady::ti
       continue;
     }
     Steady::time_point start = Steady::now();
-    while (!mutex.try_lock()) {
-      Steady::time_point now = Steady::now();
-      Steady::duration left = deadline - now;
-      if (left <= Steady::duration::zero()) {
-        waited_ += now - start;
-        release();
-        return false;
-      }
-      // Thread checkers understand the wait by the system clock only; in slices, so that a step of
-      // that clock cannot hold a caller much past its deadline.
-      auto slice = std::min<Steady::duration>(left, kWaitSlice);
-      if (mutex.try_lock_until(
-              std::chrono::system_clock::now() +
-              std::chrono::duration_cast<std::chrono::system_clock::duration>(slice))) {
-        break;
-      }
-    }
+    bool locked = lock_until(mutex, deadline);
     waited_ += Steady::now() - start;
+    if (!locked) {
+      release();
+      return false;
+    }
     held_[held_count_++] = wanted[i];
   }
   return true;

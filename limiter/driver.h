@@ -18,6 +18,9 @@
 
 namespace stint::limiter {
 
+/// Locks, or answers false when `deadline` has passed.
+bool lock_until(std::timed_mutex& mutex, std::chrono::steady_clock::time_point deadline);
+
 /// Queues the callers of one bucket in this process, so that none of their writes is lost to
 /// another of them. Buckets share stripes; a caller holds those of all its buckets or none.
 class BucketQueues {
@@ -81,7 +84,8 @@ class Asking {
 
   /// Whether a further request may be sent at all; if not, `calls` have been answered. The first
   /// request goes out at once: time can only have passed before later ones.
-  bool admit(std::span<store::Call> calls, bool given_up);
+  /// When the caller has given up, only reads are: they tell what became of a write.
+  bool admit(std::span<store::Call> calls, bool expired, bool given_up = false);
   /// Until when the store may take for the calls just admitted.
   std::chrono::steady_clock::time_point deadline() const;
   /// To be called with the answered calls: counts and reports them.

@@ -86,6 +86,9 @@ class STINT_COMPONENT Engine {
   virtual void start(std::span<Call> calls, std::chrono::steady_clock::time_point deadline,
                      Completion& completion) noexcept;
 
+  /// Whether the calling thread may wait for this engine: not one that it needs itself.
+  virtual bool may_block() const noexcept { return true; }
+
   /// A hint that the item whose key has this hash is used next. Does nothing by default.
   virtual void prefetch(std::uint64_t key_hash) const noexcept { static_cast<void>(key_hash); }
 

@@ -30,8 +30,10 @@ class STINT_EXPORT PendingCall {
   /// For the library's own use; `PendingState` is not public.
   explicit PendingCall(std::weak_ptr<internal::PendingState> state) : state_(std::move(state)) {}
 
-  /// Gives the call up: it sends nothing more, gives back what it has taken, and then ends with
-  /// `kCancelled`, unless it was just ending otherwise. Does nothing afterwards.
+  /// Gives the call up: it writes nothing more, gives back what it has taken, and then ends with
+  /// `kCancelled`, unless it was just ending otherwise, or with `kOutcomeUnknown` where it cannot
+  /// be told whether a debit arrived. A request that is under way, repetitions included, goes on
+  /// until it is answered or its time is over. Does nothing afterwards.
   void cancel() const;
 
  private:

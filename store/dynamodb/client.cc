@@ -137,9 +137,9 @@ Next next_after(const ServiceError& error, bool may_repeat) {
   switch (error.trouble) {
     case kThrottledByTable:
     case kThrottledByPartition:
-    case kThrottledByAccount:
+    case kThrottledByAccount: return Next::kRepeatSlowly;
     // Applied or not by then, the same token gives the result.
-    case kTransactionInProgress: return Next::kRepeatSlowly;
+    case kTransactionInProgress: return may_repeat ? Next::kRepeatSlowly : Next::kEnd;
     case kUnavailable: return Next::kRepeat;
     case kServerFault: return may_repeat ? Next::kRepeat : Next::kEnd;
     case kNotTheService:
@@ -333,7 +333,13 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       operation->met.text = "the library of digests failed, so that nothing could be signed";
       return give_up(*operation, {});
     }
-    request.deadline = std::min(operation->deadline, Steady::now() + attempt_timeout_);
+    request.deadline = operation->deadline;
+    if (operation->effect == Effect::kWrite) {
+      // Whoever asked may have to look the write up: not before it is given up, but in time.
+      const Steady::time_point now = Steady::now();
+      request.deadline = now + (operation->deadline - now) / 3 * 2;
+    }
+    request.exchange_time = attempt_timeout_;
     request.max_reply_bytes = kMaxReplyBytes;
 
     ++operation->attempts;

@@ -25,6 +25,12 @@
 namespace stint::store::dynamodb {
 namespace {
 
+// A request that had to wait for a connection is begun only with so much time left, or half of all
+// it had: otherwise an overload would have every request sent just in time to be given up.
+constexpr std::chrono::milliseconds kLeastTime{100};
+// Handed over no longer ago: it did not wait.
+constexpr std::chrono::milliseconds kUnqueued{2};
+
 // Of all headers of one reply together; the service sends less than 1 KiB.
 constexpr std::size_t kMaxHeaderBytes = 64 << 10;
 // Memory that is set aside because a reply says how long it will be: it may lie.
@@ -55,6 +61,7 @@ struct Exchange final : Work {
   HttpRequest request;
   HttpClient::Done done;
   HttpReply reply;
+  Steady::time_point handed_over;
   Slot* slot = nullptr;                                    // while it is under way
   std::list<std::unique_ptr<Exchange>>::iterator waiting;  // otherwise, once it was looked at
 };
@@ -397,6 +404,8 @@ Work* Loop::take_inbox() {
 }
 
 void Loop::sort_in(Work* first) {
+  if (!first) return;
+  const Steady::time_point now = Steady::now();
   while (first) {
     std::unique_ptr<Work> work(first);
     first = std::exchange(work->next, nullptr);
@@ -407,6 +416,7 @@ void Loop::sort_in(Work* first) {
     std::unique_ptr<Exchange> exchange(static_cast<Exchange*>(work.release()));
     timers_.add(*exchange);
     Exchange& added = *exchange;
+    added.handed_over = now;
     waiting_.push_back(std::move(exchange));
     added.waiting = std::prev(waiting_.end());
   }
@@ -556,6 +566,21 @@ bool Loop::prepare(Slot& slot) {
 }
 
 void Loop::begin(std::unique_ptr<Exchange> exchange) {
+  const Steady::time_point now = Steady::now();
+  const Steady::duration left = exchange->at - now;
+  const Steady::duration whole = exchange->at - exchange->handed_over;
+  const bool queued = now - exchange->handed_over > kUnqueued;
+  if (queued && left < std::min<Steady::duration>(kLeastTime, whole / 2)) {
+    timers_.remove(*exchange);
+    return answer(std::move(exchange), HttpEnd::kNotSent,
+                  "all connections were in use until too near the deadline");
+  }
+  const std::chrono::milliseconds bound = exchange->request.exchange_time;
+  if (bound.count() > 0 && bound < left) {
+    timers_.remove(*exchange);
+    exchange->at = now + bound;
+    timers_.add(*exchange);
+  }
   Slot* slot = free_slot();
   if (!slot) {
     timers_.remove(*exchange);

@@ -78,8 +78,10 @@ class Table final : public TableEngine {
     execute_until(calls, Steady::now() + kPatience);
   }
 
+  bool may_block() const noexcept override { return !http_->on_own_thread(); }
+
   void execute_until(std::span<Call> calls, Steady::time_point deadline) noexcept override {
-    if (http_->on_own_thread()) {
+    if (!may_block()) {
       for (Call& call : calls) {
         set_trouble(start_matching_reply(call), Outcome::kInvalid,
                     "a callback must not wait for the store; use the asynchronous calls");
@@ -183,6 +185,19 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
   void take_trouble(const CallTrouble& trouble) {
+    // What a batch has read before stays read, and paid for.
+    if (auto* batch = std::get_if<BatchGetReply>(&call_.reply); batch && !open_keys_.empty()) {
+      BatchGetReply before = std::move(*batch);
+      if (trouble.service) {
+        answer_with(*trouble.service, table_.name(), call_);
+      } else {
+        set_trouble(start_matching_reply(call_), Outcome::kUnavailable, trouble.message);
+      }
+      auto& now = std::get<BatchGetReply>(call_.reply);
+      now.cost += before.cost;
+      now.images = std::move(before.images);
+      return;
+    }
     // An earlier attempt may have been applied, whatever the last one was told.
     bool unknown = may_have_written_ && trouble.maybe_applied;
     if (trouble.service && !unknown) return answer_with(*trouble.service, table_.name(), call_);
@@ -293,10 +308,19 @@ const Key* only_key(const RequestRef& request, std::optional<Key>& memory) {
   return std::visit(Visitor{memory}, request);
 }
 
-/// Whether the second call has to wait for the first: perhaps both are about one item.
+bool is_write(const RequestRef& request) {
+  return std::holds_alternative<const PutRequest*>(request) ||
+         std::holds_alternative<const UpdateRequest*>(request) ||
+         std::holds_alternative<const DeleteRequest*>(request) ||
+         std::holds_alternative<const TransactRequest*>(request);
+}
+
+/// Whether the second call has to wait for the first: perhaps both are about one item, and one of
+/// them changes it.
 bool must_follow(const Call& first, const Call& second) {
   std::optional<Key> first_memory;
   std::optional<Key> second_memory;
+  if (!is_write(first.request) && !is_write(second.request)) return false;
   const Key* first_key = only_key(first.request, first_memory);
   const Key* second_key = only_key(second.request, second_memory);
   return first_key == nullptr || second_key == nullptr || *first_key == *second_key;

@@ -235,7 +235,6 @@ std::optional<ServiceTrouble> read_throttling(dom::element from) {
 ServiceTrouble trouble_of_status(int status) {
   if (status == 413) return kTooLarge;
   if (status == 429) return kThrottledByAccount;
-  if (status == 503) return kUnavailable;
   return status >= 500 ? kServerFault : kOther;
 }
 
@@ -247,8 +246,6 @@ ServiceError not_the_service(int status, std::string_view body) {
   if (status >= 300 && status < 400) {
     error.message += ", a redirect";
   } else if (body.empty()) {
-    // A balancer in front of the service may answer for it without a body.
-    if (status == 503) error.trouble = kUnavailable;
     error.message += " without a body";
   } else {
     error.message += " and no JSON: ";

@@ -29,6 +29,8 @@ struct HttpRequest {
   std::string body;
   /// For the whole exchange: waiting for a connection, connecting, sending and receiving.
   Steady::time_point deadline;
+  /// From the moment that a connection is at hand; zero: until the deadline.
+  std::chrono::milliseconds exchange_time{0};
   /// A longer body of the reply ends the exchange with `kBroken`.
   std::size_t max_reply_bytes = std::size_t{32} << 20;
   /// False for the endpoints of this machine: those are never asked through a proxy.
@@ -54,10 +56,12 @@ struct HttpReply {
   std::string_view header(std::string_view name) const;
 };
 
-/// Sends requests on a thread of its own. Redirects are answered like any other reply; a request is
-/// put on the wire at most once. All members are thread-safe. When the last owner is gone (which
-/// may happen on the client's own thread), exchanges in flight end at once, their functions are
-/// called, and nothing runs afterwards.
+/// Sends requests on a thread of its own. When all connections are in use, requests wait in order;
+/// one that has waited for most of its time is not begun, since it could hardly be answered in the
+/// rest. Redirects are answered like any other reply; a request is put on the wire at most once.
+/// All members are thread-safe. When the last owner is gone (which may happen on the client's own
+/// thread), exchanges in flight end at once, their functions are called, and nothing runs
+/// afterwards.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;

@@ -240,6 +240,8 @@ Result<bool> complete_table(const TableTask& task, IndexLayout layout,
 
 Status remove_table(const TableTask& task) {
   bool seen = false;
+  // From then on a table of that name is this one for a while, or one that somebody made anew.
+  bool accepted = false;
   for (Patience patience(task);;) {
     Result<TableState> table = describe(task);
     if (!table) {
@@ -247,14 +249,15 @@ Status remove_table(const TableTask& task) {
       return table.error();
     }
     std::string state = "table " + table->status;
-    if (table->status != "DELETING") {
+    if (table->status != "DELETING" && !accepted) {
       if (!seen) tell(task, "deleting the table");
       CallResult result = call(task, "DeleteTable", table_name_body(task.table), Effect::kWrite);
       if (is_trouble(result, ServiceTrouble::kNoSuchTable)) return {};
       if (!may_come_about(result)) {
         return error_of(*std::get_if<CallTrouble>(&result), task.table, "deleting the table");
       }
-      if (std::holds_alternative<std::string>(result)) state = "table DELETING";
+      accepted = std::holds_alternative<std::string>(result);
+      if (accepted) state = "table DELETING";
     }
     seen = true;
     if (Status waited = patience.wait(state); !waited) return waited;

@@ -59,7 +59,7 @@ enum class ServiceTrouble : std::uint8_t {
   kNoSuchTable,
   kTableBusy,      ///< Being created, changed or deleted.
   kTooLarge,       ///< An item, an item collection or a request beyond the service's bounds.
-  kUnavailable,    ///< 503, and what else says that nothing was done.
+  kUnavailable,    ///< The service's own word for it: nothing was done.
   kServerFault,    ///< 500 and the like: of a write nobody knows whether it was applied.
   kNotTheService,  ///< A reply that the service cannot have sent: a page of a proxy, a redirect.
   kOther,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -199,18 +200,71 @@ TEST_F(AsyncLater, ACallCancelledAtAnyPointLeavesNothingTaken) {
   }
 }
 
-TEST_F(AsyncLater, ACancelledCallOfUnknownOutcomeSaysSo) {
+TEST_F(AsyncLater, ACancelledCallLooksUpWhatBecameOfItsWrite) {
   std::optional<Result<Decision>> warm;
   begin(warm);
   engine->answer_all();
+  for (const Fault& fault : {Fault::request_lost(), Fault::reply_lost()}) {
+    std::optional<Result<Decision>> answer;
+    PendingCall call = begin(answer);
+    faulty->plan(fault.on(RequestKind::kUpdate));
+    call.cancel();
+    engine->answer_all();
+    ASSERT_TRUE(answer);
+    ASSERT_FALSE(answer->ok());
+    EXPECT_EQ(answer->error().code(), ErrorCode::kCancelled);
+    EXPECT_EQ(left("rph"), 90);
+  }
+  // Where not even that can be read, nobody knows.
   std::optional<Result<Decision>> answer;
   PendingCall call = begin(answer);
-  faulty->plan(Fault::request_lost().on(RequestKind::kUpdate));
+  faulty->plan(Fault::reply_lost().on(RequestKind::kUpdate));
+  faulty->plan(Fault::unavailable().on(RequestKind::kGet));
   call.cancel();
   engine->answer_all();
   ASSERT_TRUE(answer);
   ASSERT_FALSE(answer->ok());
   EXPECT_EQ(answer->error().code(), ErrorCode::kOutcomeUnknown);
+}
+
+TEST_F(AsyncLater, OneCallLooksTheNamespaceUpForAll) {
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
+                     LimiterOptions{.clock = &clock, .seed = seed() + 1});
+  int started = engine->started();
+  std::vector<std::optional<Result<Decision>>> answers(20);
+  for (auto& answer : answers) {
+    fresh.acquire(request(1), [&answer](Result<Decision> got) { answer.emplace(std::move(got)); });
+  }
+  EXPECT_EQ(engine->started(), started + 1);
+  engine->answer_all();
+  for (auto& answer : answers) EXPECT_TRUE(answer);
+}
+
+class ThrowingClock final : public Clock {
+ public:
+  explicit ThrowingClock(Clock& inner) : inner_(inner) {}
+  TimePoint now() override {
+    if (readings_left >= 0 && readings_left-- == 0) throw std::runtime_error("no time");
+    return inner_.now();
+  }
+  int readings_left = -1;
+
+ private:
+  Clock& inner_;
+};
+
+TEST_F(AsyncLater, AClockThatThrowsEndsTheCallAndNotTheProgram) {
+  ThrowingClock throwing(clock);
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
+                     LimiterOptions{.clock = &throwing, .seed = seed() + 2});
+  for (int readings = 0; readings < 3; ++readings) {
+    throwing.readings_left = readings;
+    std::optional<Result<Decision>> answer;
+    fresh.acquire(request(1), [&](Result<Decision> got) { answer.emplace(std::move(got)); });
+    engine->answer_all();
+    ASSERT_TRUE(answer) << readings;
+    throwing.readings_left = -1;
+  }
 }
 
 TEST_F(AsyncLater, ALeaseThatGoesOutOfScopeIsSettledInTheBackground) {
