@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <string>
 
+#include "base/component.h"
+
 namespace stint {
 
 /// xoshiro256** seeded by splitmix64 (Blackman and Vigna, public domain reference algorithms).
 /// Not for secrets. Not thread-safe.
-class Random {
+class STINT_COMPONENT Random {
  public:
   explicit Random(std::uint64_t seed);
 

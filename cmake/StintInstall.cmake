@@ -1,9 +1,10 @@
-# What is installed: the CMake package `stint` with the components core, rocksdb and prometheus,
-# pkg-config files, headers, the program with its man pages and completions.
+# What is installed: the CMake package `stint` with the components that were built, pkg-config files,
+# headers, the program with its man pages and completions.
 #
-# Install components, which the Debian packages are made of: `core`, `rocksdb` and `prometheus` hold
-# what programs need to run (with static libraries: nothing), `core_dev`, `rocksdb_dev` and
-# `prometheus_dev` what building needs, `cli` the program.
+# Install components, which the Debian packages are made of: `core`, `rocksdb`, `dynamodb` and
+# `prometheus` hold what programs need to run (with static libraries: nothing), those with `_dev`
+# behind the name what building needs, `cli` the program. All headers are in `core_dev`. `asio`, which
+# is a header, has only `asio_dev`.
 
 include(CMakePackageConfigHelpers)
 
@@ -27,10 +28,12 @@ endforeach()
 # stint_install_component(name file DESCRIPTION text [ON package...] [LIBS flag...]
 # [REQUIRES package...]): the library, its exported target and its pkg-config file. ON are pkg-config
 # packages that every user needs too; LIBS and REQUIRES, flags and packages, only those of an archive.
+# A component of headers has no library, but all the rest.
 function(stint_install_component name file)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "DESCRIPTION" "ON;LIBS;REQUIRES")
   set(target stint_${name})
-  if(BUILD_SHARED_LIBS)
+  get_target_property(kind ${target} TYPE)
+  if(BUILD_SHARED_LIBS AND NOT kind STREQUAL "INTERFACE_LIBRARY")
     set(target stint_${name}_shared)
   endif()
   install(TARGETS ${target} EXPORT stint_${name}
@@ -44,7 +47,10 @@ function(stint_install_component name file)
     DESTINATION "${stint_package_dir}"
     COMPONENT ${name}_dev)
 
-  set(libs "-l${file}")
+  set(libs)
+  if(NOT kind STREQUAL "INTERFACE_LIBRARY")
+    set(libs "-L\${libdir}" "-l${file}")
+  endif()
   set(requires ${arg_ON})
   if(NOT BUILD_SHARED_LIBS)
     # There is no other way to link this tree: nobody should have to know to ask with --static.
@@ -69,6 +75,18 @@ if(STINT_BUILD_ROCKSDB)
     DESCRIPTION "The durable embedded store of stint"
     ON "stint = ${PROJECT_VERSION}"
     REQUIRES rocksdb)
+endif()
+if(STINT_BUILD_DYNAMODB)
+  stint_install_component(dynamodb stint_dynamodb
+    DESCRIPTION "Stores of stint on DynamoDB"
+    ON "stint = ${PROJECT_VERSION}"
+    REQUIRES "libcurl >= ${stint_curl_version}" "libcrypto >= ${stint_openssl_version}" simdjson)
+endif()
+if(STINT_BUILD_ASIO)
+  # Boost has no pkg-config package: its headers are where the compiler looks, or its user says so.
+  stint_install_component(asio stint_asio
+    DESCRIPTION "Completion tokens of Boost.Asio for stint"
+    ON "stint = ${PROJECT_VERSION}")
 endif()
 if(STINT_BUILD_PROMETHEUS)
   stint_install_component(prometheus stint_prometheus

@@ -220,7 +220,9 @@ void Leg::take_view_of(Context& cx, std::uint64_t hash, std::string_view entity,
 void Leg::move_to_shard(Context& cx, std::int64_t shard) {
   std::shared_ptr<const BucketNames> from = view.names;
   std::shared_ptr<const schema::ConfigRecord> limits = std::move(call_limits);
-  std::optional<ResolvedConfig> config = view.config;
+  // Not a copy of the optional: g++ 12 warns of what an empty one does not hold.
+  bool had_config = view.config.has_value();
+  ResolvedConfig config = had_config ? *view.config : ResolvedConfig();
   std::int64_t count = shard_count;
   give_back();
   clear();
@@ -230,7 +232,7 @@ void Leg::move_to_shard(Context& cx, std::int64_t shard) {
   shard_chosen = true;
   take_view_of(cx, view_hash(from->entity, from->resource, shard), from->entity, from->resource,
                shard);
-  bool is_newer = config && (!view.config || view.config->read_at < config->read_at);
+  bool is_newer = had_config && (!view.config || view.config->read_at < config.read_at);
   if (is_newer) view.config = std::move(config);
 }
 

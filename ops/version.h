@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/component.h"
 #include "ops/context.h"
 #include "ops/op.h"
 #include "schema/records.h"
@@ -18,7 +19,7 @@ namespace stint::ops {
 /// that record. Errors: `kVersionMismatch` when the table demands a newer client, when its schema
 /// is of another generation, or when its stream consumer is older than that version (one whose
 /// version is not known passes).
-Status check_version(const schema::VersionRecord& record);
+STINT_COMPONENT Status check_version(const schema::VersionRecord& record);
 
 /// The newest of the features that a change of limits uses; nothing: none.
 std::optional<Feature> feature_of(const std::vector<Limit>& limits,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/component.h"
 #include "store/key.h"
 
 namespace stint::schema {
@@ -22,11 +23,11 @@ store::Key entity_key(std::string_view ns, std::string_view entity);
 store::Key config_key(std::string_view ns, std::string_view entity, std::string_view resource);
 store::Key resource_registry_key(std::string_view ns);
 store::Key entity_config_registry_key(std::string_view ns);
-store::Key version_key();
-store::Key store_record_key();
+STINT_COMPONENT store::Key version_key();
+STINT_COMPONENT store::Key store_record_key();
 store::Key import_record_key();
 /// Of an item that is there for a moment, to try what a program may do.
-store::Key probe_key(std::string_view id);
+STINT_COMPONENT store::Key probe_key(std::string_view id);
 store::Key namespace_name_key(std::string_view name);
 store::Key namespace_id_key(std::string_view id);
 store::Key operation_key(std::string_view ns, std::string_view entity, std::string_view resource,

@@ -5,16 +5,17 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/component.h"
 #include "store/expression.h"
 #include "store/image.h"
 
 namespace stint::schema {
 
 /// Names nothing else, and goes by itself after `expires_at_s` if it is left behind.
-store::ImagePtr encode_probe(std::string_view id, std::int64_t expires_at_s);
+STINT_COMPONENT store::ImagePtr encode_probe(std::string_view id, std::int64_t expires_at_s);
 
 /// Changes nothing but the expiry, which is the request's first number, of a probe that exists.
-store::UpdateProgram touch_probe();
+STINT_COMPONENT store::UpdateProgram touch_probe();
 
 }  // namespace stint::schema
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/component.h"
 #include "stint/limit.h"
 #include "stint/result.h"
 #include "stint/time.h"
@@ -36,7 +37,7 @@ struct StoreRecord {
 };
 inline constexpr std::int64_t kStoreFormatVersion = 1;
 /// Errors: also `kVersionMismatch`, when the format is newer than this program.
-Result<StoreRecord> decode_store_record(const store::Image& item);
+STINT_COMPONENT Result<StoreRecord> decode_store_record(const store::Image& item);
 store::ImagePtr encode_store_record(const StoreRecord& record);
 
 /// An import that is under way; gone when it is finished.
@@ -51,9 +52,9 @@ Result<ImportRecord> decode_import(const store::Image& item);
 store::ImagePtr encode_import(const ImportRecord& record);
 
 /// The word that stands for a layout in the store's record.
-std::string_view to_string(store::IndexLayout layout);
+STINT_COMPONENT std::string_view to_string(store::IndexLayout layout);
 /// The word that stands for a reset rule there.
-std::string_view to_string(ResetRule rule);
+STINT_COMPONENT std::string_view to_string(ResetRule rule);
 
 /// Which programs may share the table (rules 5.11). Versions are texts as their writers spell them.
 struct VersionRecord {
@@ -68,7 +69,7 @@ struct VersionRecord {
 };
 /// The record of a store that stint creates: it acts as version 0.17.0 there (decision 1).
 VersionRecord initial_version_record(TimePoint now);
-Result<VersionRecord> decode_version(const store::Image& item);
+STINT_COMPONENT Result<VersionRecord> decode_version(const store::Image& item);
 store::ImagePtr encode_version(const VersionRecord& record);
 /// Sets the least version that clients must have, if the record says the same of it as `read`.
 store::UpdateProgram raise_client_minimum(const VersionRecord& read, std::string_view minimum);

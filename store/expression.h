@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/component.h"
 #include "store/attribute.h"
 #include "store/value.h"
 
@@ -102,11 +103,11 @@ class Condition {
   };
 
   /// Adds a term. Precondition: the first one begins a clause.
-  Condition& append(Term term, Join join);
+  STINT_COMPONENT Condition& append(Term term, Join join);
   /// Adds a clause of a single term.
   Condition& require(Term term) { return append(std::move(term), Join::kClause); }
   /// Adds a clause that holds when all terms of any one alternative hold.
-  Condition& require_any(std::vector<std::vector<Term>> alternatives);
+  STINT_COMPONENT Condition& require_any(std::vector<std::vector<Term>> alternatives);
   /// Adds another condition's clauses.
   Condition& require_all(const Condition& other);
 

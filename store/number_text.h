@@ -7,14 +7,16 @@
 #include <optional>
 #include <string_view>
 
+#include "base/component.h"
+
 namespace stint::store {
 
 /// Whether `text` is a number as DynamoDB takes it: optional sign, digits, fraction, exponent; at
 /// most 38 significant digits and a magnitude from 10^-130 to below 10^126.
-bool is_number_text(std::string_view text);
+STINT_COMPONENT bool is_number_text(std::string_view text);
 
 /// The integer that `text` spells in canonical form ("0", "-12"), if it does and it fits 64 bits.
-std::optional<std::int64_t> canonical_integer(std::string_view text);
+STINT_COMPONENT std::optional<std::int64_t> canonical_integer(std::string_view text);
 
 /// Orders two numbers by value. Precondition: both satisfy `is_number_text`.
 std::strong_ordering compare_numbers(std::string_view a, std::string_view b);

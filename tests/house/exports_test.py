@@ -42,6 +42,18 @@ class Marked(unittest.TestCase):
         self.assertLessEqual({"Limiter", "Decision", "open_embedded", "version"}, names)
         self.assertFalse({"move", "size", "find", "acquire"} & names)
 
+    def test_internals_have_a_mark_of_their_own(self):
+        text = "class STINT_COMPONENT Random {\n};\nSTINT_COMPONENT Key key_of(int i);\nint f();\n"
+        self.assertEqual(exports.marked_names(text, "STINT_COMPONENT"), {"Random", "key_of"})
+        known = exports.base_names()
+        for name, internal in (
+                ("stint::store::Engine::get(int)", True),
+                ("stint::Random::hex[abi:cxx11](int)", True),
+                ("stint::Limiter::Impl::call()", True),
+                ("stint::Limiter::acquire(stint::AcquireRequest const&)", False),
+                ("stint::open_dynamodb(stint::DynamoDbOptions const&)", False)):
+            self.assertEqual(exports.is_internal(exports.path_of(name), known), internal, name)
+
     def test_paths(self):
         known = exports.public_names()
         for name, public in (
