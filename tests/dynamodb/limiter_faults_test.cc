@@ -269,6 +269,81 @@ TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
   RecordProperty("runs", runs);
 }
 
+/// The first call of all, with the limits that it brings along: the namespace is registered, once.
+TEST(LimiterFaults, TheFirstCallOfANamespaceGoesWrong) {
+  std::vector<WireFault> faults;
+  for (const char* name : {"request lost", "reply lost", "half a JSON", "page as failure",
+                           "throttled table", "server fault after the write", "access denied"}) {
+    faults.push_back(wire_fault(name));
+  }
+  on_several_threads(faults.size() * 2, [&](std::size_t task) {
+    const WireFault& fault = faults[task / 2];
+    const bool onwards = task % 2 == 1;
+    SCOPED_TRACE(fault.name);
+    int position = 1;
+    for (; position <= kMostRequests; ++position) {
+      SCOPED_TRACE(std::string(onwards ? "from request " : "request ") + std::to_string(position));
+      ProxiedLimiter world;
+      AcquireRequest take = ProxiedLimiter::request(10);
+      take.limits = ProxiedLimiter::limits();
+      take.timeout = onwards ? kShort : kAmpleTime;
+      world.proxy->plan(fault, position, onwards);
+      const Result<Decision> first = world.limiter.acquire(take);
+      const bool struck = world.proxy->struck();
+      world.proxy->heal();
+      world.proxy->wait_until_idle();
+      take.timeout = kAmpleTime;
+      EXPECT_TRUE(world.limiter.acquire(take).value());
+      AcquireRequest none = ProxiedLimiter::request(0);
+      none.limits = ProxiedLimiter::limits();
+      const Decision seen = world.bystander().acquire(none).value();
+      const std::int64_t left = find_status(seen.limits(), "s").remaining.whole_tokens();
+      if (first.ok()) {
+        EXPECT_EQ(left, 80);
+      } else if (first.error().code() == ErrorCode::kOutcomeUnknown) {
+        EXPECT_TRUE(left == 80 || left == 90) << left;
+      } else {
+        EXPECT_EQ(left, 90) << first.error().message();
+      }
+      if (!struck) break;
+    }
+    EXPECT_GT(position, 1);
+    EXPECT_LE(position, kMostRequests);
+  });
+}
+
+TEST(LimiterFaults, OpeningATableSaysWhatIsWrong) {
+  struct Expected {
+    const char* fault;
+    std::optional<ErrorCode> once;
+    ErrorCode onwards;
+  };
+  using enum ErrorCode;
+  const std::vector<Expected> all = {{"request reset", {}, kUnavailable},
+                                     {"garbage", {}, kUnavailable},
+                                     {"another JSON", kUnavailable, kUnavailable},
+                                     {"wrong checksum", {}, kUnavailable},
+                                     {"page as refusal", kUnavailable, kUnavailable},
+                                     {"throttled table", {}, kThrottled},
+                                     {"no table", kUnavailable, kNotFound},
+                                     {"expired token", kAccessDenied, kAccessDenied},
+                                     {"skewed clock", {}, kAccessDenied}};
+  on_several_threads(all.size(), [&](std::size_t task) {
+    const Expected& expected = all[task];
+    SCOPED_TRACE(expected.fault);
+    FaultyProxy proxy;
+    const auto opened = [&](bool onwards) -> std::optional<ErrorCode> {
+      proxy.plan(wire_fault(expected.fault), 1, onwards);
+      const Result<Store> store = open_dynamodb(proxy.options(common_table()));
+      EXPECT_TRUE(proxy.struck());
+      if (store.ok()) return std::nullopt;
+      return store.error().code();
+    };
+    EXPECT_EQ(opened(false), expected.once);
+    EXPECT_EQ(opened(true), expected.onwards);
+  });
+}
+
 TEST(LimiterFaults, ErrorsSayWhatHappened) {
   const std::vector<WireFault> faults = wire_faults();
   on_several_threads(faults.size(), [&](std::size_t task) {
