@@ -219,9 +219,10 @@ Ran run(const Scenario& scenario, const WireFault& fault, int position, bool onw
   Ran ran;
   ran.answer = scenario.act(world);
   ran.struck = world.proxy->struck();
-  world.proxy->heal();
+  // The fault stays for what was given up and only arrives now.
   world.proxy->wait_until_idle();
   const Seen after = look(world, scenario);
+  world.proxy->heal();
   check(scenario, fault, ran.answer, world, before, after);
   check_that_it_goes_on(scenario, world, after);
   return ran;
