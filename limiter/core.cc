@@ -127,7 +127,8 @@ DriverSetup Core::driver_setup(Steady::time_point deadline) {
           .deadline = deadline,
           .past_deadline_allowed = kNoExemption,
           .observer = options_.observer,
-          .times_store = times_store_};
+          .times_store = times_store_,
+          .request_time = options_.timeout};
 }
 
 DriverSetup Core::driver_setup(Steady::time_point deadline, ops::Context& cx) {
@@ -140,7 +141,8 @@ DriverSetup Core::driver_setup(Steady::time_point deadline, ops::Context& cx) {
           .observer = options_.observer,
           .times_store = times_store_,
           .store_asked = &cx.store_asked,
-          .turn_missed = &cx.turn_missed};
+          .turn_missed = &cx.turn_missed,
+          .request_time = options_.timeout};
 }
 
 const std::string* Core::known_name_space(Steady::time_point at) const {

@@ -36,6 +36,10 @@ class Core final : public internal::LeaseEnder {
  public:
   using Steady = std::chrono::steady_clock;
 
+  /// Of administration, which may touch many buckets, one after the other: what the options say
+  /// bounds each request and not the call. More than a caller may ask for.
+  static constexpr Millis kNoTimeout = Millis::max();
+
   Core(Store store, LimiterOptions options);
 
   /// What is wrong with the options.
@@ -84,7 +88,9 @@ class Core final : public internal::LeaseEnder {
           "limiter");
     }
     Random random = random_of_call();
-    Steady::time_point deadline = start + timeout.value_or(options_.timeout);
+    Steady::time_point deadline = timeout == kNoTimeout
+                                      ? Steady::time_point::max()
+                                      : start + timeout.value_or(options_.timeout);
     std::uint64_t generation = cache_generation();
     Result<const std::string*> ns = name_space(start, deadline, random);
     if (!ns) return ns.error();

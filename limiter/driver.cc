@@ -87,6 +87,7 @@ bool Asking::admit(std::span<store::Call> calls, bool expired, bool given_up) {
 }
 
 Steady::time_point Asking::deadline() const {
+  if (setup_->deadline == Steady::time_point::max()) return Steady::now() + setup_->request_time;
   if (!setup_->past_deadline_allowed) return setup_->deadline;
   return std::max(setup_->deadline, Steady::now() + kGiveBackTime);
 }

@@ -63,6 +63,7 @@ struct DriverSetup {
   Clock& clock;
   BucketQueues& queues;
   RequestCounters& counters;
+  /// The greatest there is: the call has none.
   std::chrono::steady_clock::time_point deadline;
   /// While true, the deadline is not enforced: what was taken is being given back.
   const bool& past_deadline_allowed;
@@ -74,6 +75,8 @@ struct DriverSetup {
   bool* store_asked = nullptr;
   /// If not null, set when the operation did not get its turn.
   bool* turn_missed = nullptr;
+  /// What each request of a call without a deadline may take.
+  std::chrono::steady_clock::duration request_time = std::chrono::seconds(60);
 };
 
 /// What both drivers do around handing requests to the store.

@@ -9,13 +9,6 @@
 #include "ops/inspect.h"
 
 namespace stint {
-namespace {
-
-/// Administration may touch many buckets, one after the other; it is not bound by the timeout of a
-/// call.
-constexpr Millis kAdministrationTimeout{86'400'000};
-
-}  // namespace
 
 Limiter::Limiter(Store store, LimiterOptions options)
     : core_(std::make_shared<limiter::Core>(std::move(store), std::move(options))) {}
@@ -61,7 +54,8 @@ Result<EntityPage> Limiter::list_children(std::string_view parent, std::optional
 
 Result<std::int64_t> Limiter::delete_entity(std::string_view id) {
   return core_->observed_call(
-      id, {}, [&](ops::Context& cx) { return ops::delete_entity(cx, id); }, kAdministrationTimeout);
+      id, {}, [&](ops::Context& cx) { return ops::delete_entity(cx, id); },
+      limiter::Core::kNoTimeout);
 }
 
 Result<LimitsChange> Limiter::set_limits(const Scope& scope, const LimitList& limits,
@@ -73,7 +67,7 @@ Result<LimitsChange> Limiter::set_limits(const Scope& scope, const LimitList& li
   return core_->observed_call(
       scope.entity_id(), scope.resource_name(),
       [&](ops::Context& cx) { return ops::set_limits(cx, scope, limits.limits(), options); },
-      kAdministrationTimeout);
+      limiter::Core::kNoTimeout);
 }
 
 Result<ScopeConfig> Limiter::get_limits(const Scope& scope) {
@@ -85,7 +79,7 @@ Result<LimitsChange> Limiter::delete_limits(const Scope& scope, bool dry_run) {
   return core_->observed_call(
       scope.entity_id(), scope.resource_name(),
       [&](ops::Context& cx) { return ops::delete_limits(cx, scope, dry_run); },
-      kAdministrationTimeout);
+      limiter::Core::kNoTimeout);
 }
 
 Result<ResolvedLimits> Limiter::resolve_limits(std::string_view entity, std::string_view resource) {

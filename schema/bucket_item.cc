@@ -4,6 +4,7 @@
 #include <cassert>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "base/time.h"
 #include "model/compact.h"
@@ -480,6 +481,11 @@ Result<std::shared_ptr<const BucketLayout>> BucketLayout::of(const store::Image&
     if (load.role == kOther) continue;
     bool any_type = load.role == kDisabled || load.role == kBypass || load.role == kRemainders ||
                     load.role == role_of(Field::kSoft);
+    // Tables count to 38 digits. What is consumed decides nothing, so that a bucket goes on.
+    if (load.role == role_of(Field::kConsumed) && entry.type() == ValueType::kDecimal) {
+      layout->blank_limits_[load.limit].consumed = std::numeric_limits<std::int64_t>::max();
+      continue;
+    }
     if (!any_type && entry.type() != ValueType::kNumber) {
       if (!layout->wrong_type_) layout->wrong_type_ = id;
       continue;

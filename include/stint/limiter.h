@@ -42,7 +42,8 @@ struct LimiterOptions {
   std::size_t max_views = 200'000;
   /// Longest that a call may take unless it says otherwise; when it has passed, no further request
   /// is sent and the call answers `kUnavailable`. Administrative calls (`set_limits`,
-  /// `delete_limits`, `delete_entity`) are not bound by it, because they visit many items.
+  /// `delete_limits`, `delete_entity`) visit many items: there it bounds each request to the store
+  /// and not the call.
   Millis timeout{5'000};
   /// How long a bucket may go by a soft or bypass policy before it is compared with the
   /// configuration again; at least 10 s.
@@ -137,9 +138,9 @@ class STINT_EXPORT Limiter {
   /// id as their parent's. Returns the number of items removed. Errors: `kNotFound`.
   ///
   /// Items are removed one after the other, the entity itself last: one request for each, and a
-  /// few queries. No timeout applies. After an error what was removed stays removed and the entity
-  /// still exists, unless the outcome of the last removal is unknown; repeat the call. Buckets that
-  /// are used meanwhile may come into being again, without limits of the entity's own.
+  /// few queries. The timeout is each request's. After an error what was removed stays removed and
+  /// the entity still exists, unless the outcome of the last removal is unknown; repeat the call.
+  /// Buckets that are used meanwhile may come into being again, without limits of the entity's own.
   Result<std::int64_t> delete_entity(std::string_view id);
 
   /// Replaces the limits of a scope as a whole; a limit left out is removed. At the entity levels
@@ -149,13 +150,13 @@ class STINT_EXPORT Limiter {
   /// quota stays used under its new capacity.
   ///
   /// Configuration is written first (one read, one or two writes), then the buckets, one after
-  /// the other with about three requests each. No timeout applies. An error says that configuration
-  /// may be stored, perhaps with some of the buckets: repeat the call, which does no harm. Buckets
-  /// that were not reached still go by their former limits; the observer gets `kFanoutIncomplete`.
-  /// Errors: `kInvalidArgument` also for what is wrong with a limit, for an option that the scope
-  /// does not have, and for neither limits nor options; `kConflict` when other writers won every
-  /// attempt at the scope, or, after all others were brought up to date, when some bucket was not,
-  /// because of other writers or because it cannot be understood.
+  /// the other with about three requests each. The timeout is each request's. An error says that
+  /// configuration may be stored, perhaps with some of the buckets: repeat the call, which does no
+  /// harm. Buckets that were not reached still go by their former limits; the observer gets
+  /// `kFanoutIncomplete`. Errors: `kInvalidArgument` also for what is wrong with a limit, for an
+  /// option that the scope does not have, and for neither limits nor options; `kConflict` when
+  /// other writers won every attempt at the scope, or, after all others were brought up to date,
+  /// when some bucket was not, because of other writers or because it cannot be understood.
   Result<LimitsChange> set_limits(const Scope& scope, const LimitList& limits,
                                   const SetLimitsOptions& options = {});
   Result<LimitsChange> set_limits(std::string_view entity, std::string_view resource,
@@ -165,9 +166,9 @@ class STINT_EXPORT Limiter {
   /// What is stored at this scope itself. Errors: `kNotFound` when nothing is. One request.
   Result<ScopeConfig> get_limits(const Scope& scope);
   /// Removes all that is stored at a scope; lower levels count again. Buckets as `set_limits`, and
-  /// like there configuration goes first and no timeout applies. Errors: `kNotFound` when nothing
-  /// is stored there, also after a call that removed it and then failed at the buckets: those
-  /// follow when next refilled. `kConflict` as `set_limits`.
+  /// like there configuration goes first and the timeout is each request's. Errors: `kNotFound`
+  /// when nothing is stored there, also after a call that removed it and then failed at the
+  /// buckets: those follow when next refilled. `kConflict` as `set_limits`.
   Result<LimitsChange> delete_limits(const Scope& scope, bool dry_run = false);
   /// The limits that apply to an entity and resource after walking the levels, read past the
   /// cache; none, with level `kNone`, where nothing is configured. One batch read of four items.

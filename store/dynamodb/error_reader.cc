@@ -129,6 +129,10 @@ ServiceTrouble refined(ServiceTrouble trouble, std::string_view text) {
       }
       return trouble;
     case kValidation:
+      if (mentions(text, "does not have the specified index") ||
+          mentions(text, "backfilling global secondary index")) {
+        return kNoSuchIndex;
+      }
       if (mentions(text, "item size has exceeded") || mentions(text, "item size to update has") ||
           mentions(text, "aggregated size of all range keys") ||
           mentions(text, "transaction request cannot") || mentions(text, "request size exceeded") ||

@@ -42,6 +42,7 @@ Outcome outcome_of(ServiceTrouble trouble) {
     case ServiceTrouble::kUnknownCredentials:
     case ServiceTrouble::kClockSkewed: return Outcome::kDenied;
     case ServiceTrouble::kNoSuchTable:
+    case ServiceTrouble::kNoSuchIndex:
     case ServiceTrouble::kTableBusy:
     case ServiceTrouble::kUnavailable:
     case ServiceTrouble::kServerFault:
@@ -71,6 +72,8 @@ std::string meaning(ServiceTrouble trouble, std::string_view table) {
     case ServiceTrouble::kClockSkewed: return "this machine's clock is off";
     case ServiceTrouble::kNoSuchTable:
       return "there is no table \"" + std::string(table) + "\" in this region and account";
+    case ServiceTrouble::kNoSuchIndex:
+      return "table \"" + std::string(table) + "\" lacks an index, or is still filling it";
     case ServiceTrouble::kTableBusy:
       return "table \"" + std::string(table) + "\" is being created, changed or deleted";
     case ServiceTrouble::kUnavailable: return "the service is unavailable";

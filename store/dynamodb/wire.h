@@ -57,6 +57,7 @@ enum class ServiceTrouble : std::uint8_t {
   kUnknownCredentials,  ///< Key id or signature not known to the service, its time apart.
   kClockSkewed,  ///< The signature's time is off; the reply's date header says the right one.
   kNoSuchTable,
+  kNoSuchIndex,    ///< The table lacks a secondary index, or fills it at present.
   kTableBusy,      ///< Being created, changed or deleted.
   kTooLarge,       ///< An item, an item collection or a request beyond the service's bounds.
   kUnavailable,    ///< The service's own word for it: nothing was done.

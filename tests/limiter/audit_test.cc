@@ -234,7 +234,7 @@ TEST_P(Audit, R86_APrincipalThatMayNotBeIsFoundBeforeAnyWrite) {
 TEST_P(Audit, OnEmbeddedStoresTheyAreLeftOnRequestOnly) {
   use(options());
   limiter->create_entity(kUser).value();
-  EXPECT_EQ(audit_of(Scope::entity(kUser)).size(), GetParam() == "shared_table" ? 1u : 0u);
+  EXPECT_EQ(audit_of(Scope::entity(kUser)).size(), on_shared_table() ? 1u : 0u);
 }
 
 /// What goes wrong with the event, or with what it tells of.

@@ -81,7 +81,7 @@ TEST_P(ResetCases, P28_ARepeatedHourResetsADayOnce) {
   ASSERT_TRUE(admits({{"c", 10}}));
   clock.set(instant("2025-11-02T06:30Z"));
   // Tables that other programs share reset as those do: twice.
-  bool repeats = GetParam() == "shared_table";
+  bool repeats = on_shared_table();
   EXPECT_EQ(admits({{"c", 1}}), repeats);
   EXPECT_EQ(show(status("c").resets_at), "2025-11-03T06:30Z");
 }

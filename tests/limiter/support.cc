@@ -10,12 +10,18 @@
 #ifdef STINT_TEST_ROCKSDB
 #include "store/rocksdb/rocksdb_engine.h"
 #endif
+#ifdef STINT_TEST_DYNAMODB
+#include "tests/support/dynamodb_table.h"
+#endif
 
 namespace stint::test {
 namespace {
 
 constexpr const char* kMemory = "memory";
 constexpr const char* kSharedTable = "shared_table";
+#ifdef STINT_TEST_DYNAMODB
+constexpr const char* kDynamoDb = "dynamodb";
+#endif
 
 /// Carries out one request that a test makes by itself.
 template <typename Reply, typename Request>
@@ -41,6 +47,9 @@ std::vector<std::string> engine_names() {
 std::vector<std::string> store_names() {
   std::vector<std::string> names = engine_names();
   names.emplace_back(kSharedTable);
+#ifdef STINT_TEST_DYNAMODB
+  names.emplace_back(kDynamoDb);
+#endif
   return names;
 }
 
@@ -58,6 +67,9 @@ std::shared_ptr<store::Engine> open_engine(const std::string& name, const std::s
   if (name == kSharedTable) return store::make_memory_engine(shared_table());
 #ifdef STINT_TEST_ROCKSDB
   if (name == "rocksdb") return store::open_rocksdb_engine(directory, {}).value();
+#endif
+#ifdef STINT_TEST_DYNAMODB
+  if (name == kDynamoDb) return new_table(store::IndexLayout::kCompatible);
 #endif
   ADD_FAILURE() << "no engine " << name << " for " << directory;
   return nullptr;
@@ -145,11 +157,13 @@ Limiter LimiterTest::another_limiter(LimiterOptions options) {
   return Limiter(*store_, std::move(options));
 }
 
+bool LimiterTest::on_shared_table() const { return store_->handle()->is_shared_table(); }
+
 void LimiterTest::use(const LimiterOptions& options) { limiter.emplace(*store_, options); }
 
 void LimiterTest::restart() {
   limiter.reset();
-  if (GetParam() == kMemory || GetParam() == kSharedTable) {
+  if (GetParam() != "rocksdb") {
     limiter.emplace(*store_, options());
     return;
   }

@@ -29,7 +29,8 @@ using namespace std::chrono_literals;
 
 /// The engines that behaviour is tested on, by name.
 std::vector<std::string> engine_names();
-/// The same, and a table that other programs use beside this one.
+/// The same, and tables that other programs use beside this one: in memory and, where the test
+/// program has the component, on a DynamoDB server.
 std::vector<std::string> store_names();
 /// What such a table can and cannot do.
 store::Capabilities shared_table();
@@ -104,6 +105,8 @@ class LimiterTest : public ::testing::TestWithParam<std::string> {
   const Store& store() const { return *store_; }
   /// Closes the limiter and, where the engine keeps its data, the store, and opens both again.
   void restart();
+  /// Whether other programs may use the store beside this one.
+  bool on_shared_table() const;
   /// Replaces the limiter, on the same store.
   void use(const LimiterOptions& options);
 

@@ -40,6 +40,14 @@ std::string binary() {
   return tools + "/dynoxide/dynoxide";
 }
 
+/// Whether a child that was just forked runs this program still, with all sockets of this program.
+bool runs_this_program(pid_t child) {
+  std::error_code ended;
+  const std::string files = "/proc/" + std::to_string(child) + "/exe";
+  return std::filesystem::read_symlink(files, ended) ==
+         std::filesystem::read_symlink("/proc/self/exe", ended);
+}
+
 /// The sockets that a process holds, by the kernel's numbers.
 std::vector<std::string> sockets_of(pid_t process) {
   constexpr std::string_view kPrefix = "socket:[";
@@ -60,6 +68,7 @@ std::vector<std::string> sockets_of(pid_t process) {
 /// The port that a process listens on. The server was told to take any free one, so that no two
 /// test programs ever want the same, and does not say which it got.
 std::optional<std::uint16_t> listening_port(pid_t process) {
+  if (runs_this_program(process)) return std::nullopt;
   const std::vector<std::string> sockets = sockets_of(process);
   std::ifstream table("/proc/" + std::to_string(process) + "/net/tcp");
   std::string line;

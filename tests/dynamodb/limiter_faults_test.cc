@@ -1,0 +1,596 @@
+// Limiters on a table that is reached badly: every exchange of every call meets everything that a
+// network, a proxy and the service do wrong. Nothing may be taken twice, minted or lost without
+// saying so.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "limiter/dynamodb/connection.h"
+#include "store/dynamodb/table_definition.h"
+#include "tests/dynamodb/proxied_limiter.h"
+#include "tests/support/dynamodb_table.h"
+#include "tests/support/dynoxide.h"
+
+namespace stint::test {
+namespace {
+
+/// For calls that meet trouble without end.
+constexpr Millis kShort{400};
+/// For attempts that are never answered.
+constexpr Millis kShortAttempt{250};
+constexpr int kMostRequests = 40;
+
+/// What the caller was told.
+struct Answer {
+  bool done = false;  // admitted, settled, rolled back
+  bool degraded = false;
+  std::optional<ErrorCode> error;
+  std::string message;
+};
+
+Answer answer_of(const Result<Decision>& result) {
+  Answer answer;
+  if (result) {
+    answer.degraded = result->degraded();
+    answer.done = static_cast<bool>(*result) && !answer.degraded;
+    EXPECT_TRUE(static_cast<bool>(*result)) << "rejected";
+  } else {
+    answer.error = result.error().code();
+    answer.message = result.error().message();
+  }
+  return answer;
+}
+
+Answer answer_of(const Status& status) {
+  Answer answer;
+  answer.done = status.ok();
+  if (!status) {
+    answer.error = status.error().code();
+    answer.message = status.error().message();
+  }
+  return answer;
+}
+
+/// One call and what it does to balances, in whole tokens, when it is carried out.
+struct Scenario {
+  const char* name;
+  std::function<void(ProxiedLimiter&)> prepare;
+  std::function<Answer(ProxiedLimiter&)> act;
+  std::int64_t change = 0;
+  bool with_parent = false;
+  /// Both buckets are written by one transaction, or by none.
+  bool all_or_none = false;
+  /// The buckets are corrected one after the other; each that is stays so (decision 6).
+  bool each_on_its_own = false;
+};
+
+Answer take_ten(ProxiedLimiter& world) { return answer_of(world.acquire(10)); }
+Answer take_ten_or_degrade(ProxiedLimiter& world) {
+  return answer_of(world.acquire(10, OnUnavailable::kAllow));
+}
+Answer settle_five_more(ProxiedLimiter& world) {
+  EXPECT_TRUE(world.lease.adjust("r", 5).ok());
+  EXPECT_TRUE(world.lease.adjust("s", 5).ok());
+  return answer_of(world.lease.settle());
+}
+Answer roll_back(ProxiedLimiter& world) { return answer_of(world.lease.roll_back()); }
+
+void cold(ProxiedLimiter& world) { world.configure(ProxiedLimiter::limits()); }
+void warm(ProxiedLimiter& world) {
+  cold(world);
+  EXPECT_TRUE(world.acquire_calmly(1).value());
+}
+void ended(ProxiedLimiter& world) {
+  warm(world);
+  world.clock.advance(2h);
+}
+void holding(ProxiedLimiter& world) {
+  cold(world);
+  world.lease = std::move(world.acquire_calmly(40).value().lease());
+}
+/// The rate has room for a part of what is given back.
+void holding_since(ProxiedLimiter& world) {
+  holding(world);
+  world.clock.advance(30s);
+}
+void cold_pair(ProxiedLimiter& world) {
+  world.cascade();
+  cold(world);
+}
+void warm_pair(ProxiedLimiter& world) {
+  world.cascade();
+  warm(world);
+}
+void ended_pair(ProxiedLimiter& world) {
+  world.cascade();
+  ended(world);
+}
+void holding_pair(ProxiedLimiter& world) {
+  world.cascade();
+  holding(world);
+}
+
+std::vector<Scenario> scenarios() {
+  return {
+      {"first acquire", cold, take_ten, -10},
+      {"warm acquire", warm, take_ten, -10},
+      {"warm acquire that may degrade", warm, take_ten_or_degrade, -10},
+      {"acquire that opens a window", ended, take_ten, -10},
+      {"first acquire of a pair", cold_pair, take_ten, -10, true, true},
+      {"warm acquire of a pair", warm_pair, take_ten, -10, true},
+      {"acquire of a pair that opens windows", ended_pair, take_ten, -10, true, true},
+      {"settle with more", holding, settle_five_more, -5},
+      {"roll back", holding, roll_back, 40},
+      {"credit above the ceiling", holding_since, roll_back, 40},
+      {"roll back of a pair", holding_pair, roll_back, 40, true, false, true},
+  };
+}
+Scenario scenario(const std::string& name) {
+  for (Scenario& each : scenarios()) {
+    if (each.name == name) return std::move(each);
+  }
+  ADD_FAILURE() << "no scenario " << name;
+  return {};
+}
+
+std::vector<std::string> entities(const Scenario& scenario) {
+  if (scenario.with_parent) return {kUser, kParent};
+  return {kUser};
+}
+
+/// What somebody sees who goes straight to the table.
+struct Seen {
+  std::vector<std::int64_t> balances;
+  std::vector<std::optional<TimePoint>> windows;
+};
+
+Seen look(ProxiedLimiter& world, const Scenario& scenario) {
+  Seen seen;
+  for (const std::string& entity : entities(scenario)) {
+    seen.balances.push_back(world.left("r", entity));
+    seen.balances.push_back(world.left("s", entity));
+    seen.windows.push_back(world.window_start(entity));
+  }
+  return seen;
+}
+
+/// A balance is as before or as changed once; which of them, the answer says, or says that it
+/// cannot tell.
+void check(const Scenario& scenario, const WireFault& fault, const Answer& answer,
+           const ProxiedLimiter& world, const Seen& before, const Seen& after) {
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < before.balances.size(); ++i) {
+    // A full rate takes no more than it lost.
+    const std::int64_t moved = std::min<std::int64_t>(before.balances[i] + scenario.change, 100);
+    EXPECT_TRUE(after.balances[i] == before.balances[i] || after.balances[i] == moved)
+        << "balance " << i << ": " << before.balances[i] << " became " << after.balances[i];
+    if (after.balances[i] == moved) ++changed;
+  }
+  const bool doubtful = answer.error == ErrorCode::kOutcomeUnknown || answer.degraded ||
+                        world.events.count(EventKind::kLeaseTrouble) > 0;
+  if (answer.done) {
+    EXPECT_EQ(changed, before.balances.size()) << "said to be done";
+  } else if (!doubtful && !scenario.each_on_its_own) {
+    EXPECT_EQ(changed, 0u) << "said not to be done: " << answer.message;
+    EXPECT_EQ(after.windows, before.windows) << "a failed call opened a window";
+  }
+  if (!answer.done && fault.deliveries == 0 && !scenario.with_parent) {
+    EXPECT_EQ(changed, 0u) << "nothing was delivered";
+  }
+  if (scenario.all_or_none) {
+    EXPECT_TRUE(changed == 0 || changed == before.balances.size()) << "half done";
+  }
+  EXPECT_EQ(world.events.count(EventKind::kDegraded), answer.degraded ? 1 : 0);
+}
+
+/// Once the way is free again, the same limiter goes on, and counts rightly.
+void check_that_it_goes_on(const Scenario& scenario, ProxiedLimiter& world, const Seen& after) {
+  Result<Decision> next = world.acquire_calmly(1);
+  EXPECT_TRUE(next.ok()) << (next.ok() ? "" : next.error().message());
+  if (!next.ok() || !*next) return;
+  const Seen later = look(world, scenario);
+  for (std::size_t i = 0; i < later.balances.size(); ++i) {
+    EXPECT_EQ(later.balances[i], after.balances[i] - 1) << "balance " << i;
+  }
+}
+
+struct Ran {
+  bool struck = false;
+  Answer answer;
+};
+
+Ran run(const Scenario& scenario, const WireFault& fault, int position, bool onwards) {
+  ProxiedLimiter::Times times;
+  if (onwards) times.call = kShort;
+  if (fault.silent) times.attempt = kShortAttempt;
+  ProxiedLimiter world(times);
+  scenario.prepare(world);
+  const Seen before = look(world, scenario);
+  world.events.clear();
+  world.proxy->plan(fault, position, onwards);
+  Ran ran;
+  ran.answer = scenario.act(world);
+  ran.struck = world.proxy->struck();
+  // The fault stays for what was given up and only arrives now.
+  world.proxy->wait_until_idle();
+  const Seen after = look(world, scenario);
+  world.proxy->heal();
+  check(scenario, fault, ran.answer, world, before, after);
+  check_that_it_goes_on(scenario, world, after);
+  return ran;
+}
+
+/// Trouble without end from the first request on. A busy machine may let the short deadline pass
+/// before anything is sent, which tells nothing.
+Ran run_onwards(const Scenario& scenario, const WireFault& fault) {
+  Ran ran;
+  for (int attempt = 0; attempt < 10 && !ran.struck; ++attempt) {
+    ran = run(scenario, fault, 1, true);
+  }
+  EXPECT_TRUE(ran.struck);
+  return ran;
+}
+
+/// Waiting for deadlines is most of the work: several wait at the same time.
+void on_several_threads(std::size_t tasks, const std::function<void(std::size_t)>& task) {
+  common_table();  // the server dies with the thread that started it
+  std::atomic<std::size_t> next{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (std::size_t mine; (mine = next++) < tasks;) task(mine);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
+  const std::vector<Scenario> all = scenarios();
+  std::vector<WireFault> faults;
+  for (const char* name :
+       {"request lost", "reply lost", "delivered twice", "no answer after the write", "half a JSON",
+        "wrong checksum", "page as failure", "page as refusal", "throttled table", "busy",
+        "server fault after the write", "conflict", "access denied", "skewed clock"}) {
+    faults.push_back(wire_fault(name));
+  }
+  std::atomic<int> runs{0};
+  on_several_threads(all.size() * faults.size(), [&](std::size_t task) {
+    const Scenario& scenario = all[task / faults.size()];
+    const WireFault& fault = faults[task % faults.size()];
+    SCOPED_TRACE(scenario.name);
+    SCOPED_TRACE(fault.name);
+    int position = 1;
+    for (; position <= kMostRequests; ++position) {
+      SCOPED_TRACE("request " + std::to_string(position));
+      bool struck = run(scenario, fault, position, false).struck;
+      struck = run(scenario, fault, position, true).struck || struck;
+      runs += 2;
+      if (!struck) break;
+    }
+    EXPECT_GT(position, 1) << "nothing was asked of the table";
+    EXPECT_LE(position, kMostRequests) << "a call without end";
+  });
+  RecordProperty("runs", runs);
+}
+
+/// The first call of all, with the limits that it brings along: the namespace is registered, once.
+TEST(LimiterFaults, TheFirstCallOfANamespaceGoesWrong) {
+  std::vector<WireFault> faults;
+  for (const char* name : {"request lost", "reply lost", "half a JSON", "page as failure",
+                           "throttled table", "server fault after the write", "access denied"}) {
+    faults.push_back(wire_fault(name));
+  }
+  on_several_threads(faults.size() * 2, [&](std::size_t task) {
+    const WireFault& fault = faults[task / 2];
+    const bool onwards = task % 2 == 1;
+    SCOPED_TRACE(fault.name);
+    int position = 1;
+    for (; position <= kMostRequests; ++position) {
+      SCOPED_TRACE(std::string(onwards ? "from request " : "request ") + std::to_string(position));
+      ProxiedLimiter world;
+      AcquireRequest take = ProxiedLimiter::request(10);
+      take.limits = ProxiedLimiter::limits();
+      take.timeout = onwards ? kShort : kAmpleTime;
+      world.proxy->plan(fault, position, onwards);
+      const Result<Decision> first = world.limiter.acquire(take);
+      const bool struck = world.proxy->struck();
+      world.proxy->heal();
+      world.proxy->wait_until_idle();
+      take.timeout = kAmpleTime;
+      EXPECT_TRUE(world.limiter.acquire(take).value());
+      AcquireRequest none = ProxiedLimiter::request(0);
+      none.limits = ProxiedLimiter::limits();
+      const Decision seen = world.bystander().acquire(none).value();
+      const std::int64_t left = find_status(seen.limits(), "s").remaining.whole_tokens();
+      if (first.ok()) {
+        EXPECT_EQ(left, 80);
+      } else if (first.error().code() == ErrorCode::kOutcomeUnknown) {
+        EXPECT_TRUE(left == 80 || left == 90) << left;
+      } else {
+        EXPECT_EQ(left, 90) << first.error().message();
+      }
+      if (!struck) break;
+    }
+    EXPECT_GT(position, 1);
+    EXPECT_LE(position, kMostRequests);
+  });
+}
+
+TEST(LimiterFaults, OpeningATableSaysWhatIsWrong) {
+  struct Expected {
+    const char* fault;
+    std::optional<ErrorCode> once;
+    ErrorCode onwards;
+  };
+  using enum ErrorCode;
+  const std::vector<Expected> all = {{"request reset", {}, kUnavailable},
+                                     {"garbage", {}, kUnavailable},
+                                     {"another JSON", kUnavailable, kUnavailable},
+                                     {"wrong checksum", {}, kUnavailable},
+                                     {"page as refusal", kUnavailable, kUnavailable},
+                                     {"throttled table", {}, kThrottled},
+                                     {"no table", kUnavailable, kNotFound},
+                                     {"expired token", kAccessDenied, kAccessDenied},
+                                     {"skewed clock", {}, kAccessDenied}};
+  on_several_threads(all.size(), [&](std::size_t task) {
+    const Expected& expected = all[task];
+    SCOPED_TRACE(expected.fault);
+    FaultyProxy proxy;
+    const auto opened = [&](bool onwards) -> std::optional<ErrorCode> {
+      proxy.plan(wire_fault(expected.fault), 1, onwards);
+      const Result<Store> store = open_dynamodb(proxy.options(common_table()));
+      EXPECT_TRUE(proxy.struck());
+      if (store.ok()) return std::nullopt;
+      return store.error().code();
+    };
+    EXPECT_EQ(opened(false), expected.once);
+    EXPECT_EQ(opened(true), expected.onwards);
+  });
+}
+
+TEST(LimiterFaults, ErrorsSayWhatHappened) {
+  const std::vector<WireFault> faults = wire_faults();
+  on_several_threads(faults.size(), [&](std::size_t task) {
+    const WireFault& fault = faults[task];
+    SCOPED_TRACE(fault.name);
+    const Ran once = run(scenario("warm acquire"), fault, 1, false);
+    EXPECT_EQ(once.answer.error, fault.once) << once.answer.message;
+    EXPECT_EQ(once.answer.done, !fault.once);
+    const Ran onwards = run_onwards(scenario("warm acquire"), fault);
+    EXPECT_EQ(onwards.answer.error, fault.onwards) << onwards.answer.message;
+
+    // Refusals and lost races are no outage: nobody passes because of them.
+    const bool degrades = fault.onwards && *fault.onwards != ErrorCode::kAccessDenied &&
+                          *fault.onwards != ErrorCode::kConflict;
+    const Ran open = run_onwards(scenario("warm acquire that may degrade"), fault);
+    EXPECT_EQ(open.answer.degraded, degrades);
+    if (!degrades) {
+      EXPECT_EQ(open.answer.error, fault.onwards);
+    }
+
+    for (const char* name : {"settle with more", "roll back"}) {
+      SCOPED_TRACE(name);
+      const Ran corrected = run_onwards(scenario(name), fault);
+      EXPECT_EQ(corrected.answer.error, fault.onwards) << corrected.answer.message;
+    }
+  });
+}
+
+/// A credit is sent once.
+TEST(LimiterFaults, ACreditThatMayHaveLandedIsLookedForAndNeverRepeated) {
+  for (const WireFault& fault : wire_faults()) {
+    if (fault.onwards != ErrorCode::kOutcomeUnknown) continue;
+    SCOPED_TRACE(fault.name);
+    const Ran once = run(scenario("roll back"), fault, 1, false);
+    if (fault.deliveries == 0) {
+      EXPECT_EQ(once.answer.error, ErrorCode::kOutcomeUnknown);
+    } else {
+      EXPECT_TRUE(once.answer.done) << once.answer.message;
+    }
+  }
+}
+
+TEST(LimiterFaults, AReplyBeyondAllBoundsIsNotTakenIn) {
+  WireFault huge = wire_fault("garbage");
+  huge.name = "oversized JSON";
+  huge.answer = [](const ServerReply&) {
+    return Step::reply(200, R"({"Attributes":")" + std::string(std::size_t{25} << 20, 'x') + "\"}");
+  };
+  const Ran once = run(scenario("warm acquire"), huge, 1, false);
+  EXPECT_TRUE(once.answer.done) << once.answer.message;
+  const Ran onwards = run_onwards(scenario("warm acquire"), huge);
+  EXPECT_EQ(onwards.answer.error, ErrorCode::kOutcomeUnknown);
+}
+
+TEST(LimiterFaults, ADegradedLeaseIsMarkedAndWritesNothing) {
+  ProxiedLimiter world({.call = kShort, .attempt = kAmpleTime});
+  warm(world);
+  world.proxy->plan(wire_fault("busy"), 1, true);
+  Decision passed = world.acquire(10, OnUnavailable::kAllow).value();
+  EXPECT_TRUE(passed);
+  EXPECT_TRUE(passed.degraded());
+  world.proxy->heal();
+  world.proxy->forget();
+  EXPECT_TRUE(passed.lease().adjust("s", 5).ok());
+  EXPECT_TRUE(passed.lease().settle().ok());
+  EXPECT_EQ(world.proxy->count(), 0u);
+  EXPECT_EQ(world.left("s"), 99);
+}
+
+TEST(LimiterFaults, ThrottledForAWhile) {
+  for (const char* name : {"throttled table", "throttled account", "busy"}) {
+    SCOPED_TRACE(name);
+    ProxiedLimiter world;
+    warm(world);
+    world.proxy->forget();
+    world.proxy->plan_times(wire_fault(name), 5);
+    EXPECT_TRUE(world.acquire(10).value());
+    EXPECT_EQ(world.proxy->count(), 6u);
+    EXPECT_EQ(world.proxy->forwarded(), 1u);
+    EXPECT_EQ(world.left("s"), 89);
+  }
+}
+
+/// The request was slow, not lost: it arrives when its repetition has long been admitted.
+TEST(LimiterFaults, ACopyThatArrivesLateTakesNothing) {
+  ProxiedLimiter world({.call = kAmpleTime, .attempt = Millis(400)});
+  warm(world);
+  world.proxy->delay(1);
+  EXPECT_TRUE(world.acquire(10).value());
+  EXPECT_TRUE(world.proxy->wait_for_delayed());
+  EXPECT_EQ(world.left("s"), 89);
+  world.proxy->release();
+  EXPECT_EQ(world.left("s"), 89);
+  EXPECT_EQ(world.left("r"), 89);
+}
+
+TEST(LimiterFaults, AReplyThatComesLateIsNotWaitedFor) {
+  ProxiedLimiter world({.call = kAmpleTime, .attempt = Millis(400)});
+  warm(world);
+  world.proxy->delay(1, true);
+  EXPECT_TRUE(world.acquire(10).value());
+  world.proxy->release();
+  EXPECT_EQ(world.left("s"), 89);
+}
+
+TEST(LimiterFaults, ConnectionsThatAreClosedAfterEveryReply) {
+  ProxiedLimiter world;
+  warm(world);
+  world.proxy->close_after_replies(true);
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(world.acquire(1).value());
+  EXPECT_EQ(world.left("s"), 69);
+  Decision held = world.acquire(10).value();
+  const Status given_back = held.lease().roll_back();
+  if (given_back) {
+    EXPECT_EQ(world.left("s"), 69);
+  } else {
+    EXPECT_EQ(given_back.error().code(), ErrorCode::kOutcomeUnknown);
+    EXPECT_EQ(world.left("s"), 59);
+  }
+}
+
+TEST(LimiterFaults, NobodyListens) {
+  ProxiedLimiter world({.call = kShort, .attempt = kAmpleTime});
+  warm(world);
+  world.proxy.reset();
+  const Result<Decision> blocked = world.acquire(10);
+  ASSERT_FALSE(blocked.ok());
+  EXPECT_EQ(blocked.error().code(), ErrorCode::kUnavailable);
+  EXPECT_TRUE(world.acquire(10, OnUnavailable::kAllow).value().degraded());
+  EXPECT_EQ(world.left("s"), 99);
+}
+
+/// `set_limits` has no timeout as a whole; each of its requests has the limiter's.
+TEST(LimiterFaults, ChangesOfLimitsFailCleanlyAndMayBeRepeated) {
+  const std::vector<WireFault> faults = wire_faults();
+  on_several_threads(faults.size(), [&](std::size_t task) {
+    const WireFault& fault = faults[task];
+    SCOPED_TRACE(fault.name);
+    for (bool onwards : {false, true}) {
+      int position = 1;
+      for (; position <= kMostRequests; ++position) {
+        SCOPED_TRACE(std::string(onwards ? "from request " : "request ") +
+                     std::to_string(position));
+        ProxiedLimiter::Times times;
+        if (onwards) times.call = kShort;
+        if (fault.silent) times.attempt = kShortAttempt;
+        ProxiedLimiter world(times);
+        warm(world);
+        world.bystander().set_limits(Scope::entity(kUser), ProxiedLimiter::limits(90)).value();
+        world.proxy->plan(fault, position, onwards);
+        const auto change = [&] {
+          return world.limiter.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
+        };
+        const Result<LimitsChange> first = change();
+        const bool struck = world.proxy->struck();
+        world.proxy->heal();
+        world.proxy->wait_until_idle();
+        if (!struck) {
+          EXPECT_TRUE(first.ok());
+          break;
+        }
+        if (onwards && fault.onwards) {
+          EXPECT_FALSE(first.ok()) << "trouble without end went unnoticed";
+        }
+        // A store whose attempts are that short fails on a busy machine without any fault.
+        LimiterOptions patient = world.options();
+        patient.timeout = kAmpleTime;
+        Limiter calm = fault.silent ? world.bystander() : Limiter(world.store, patient);
+        const Result<LimitsChange> second =
+            calm.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
+        EXPECT_TRUE(second.ok()) << (second.ok() ? "" : second.error().message());
+        EXPECT_EQ(world.left("s"), 49);
+      }
+      EXPECT_GT(position, 1);
+      EXPECT_LE(position, kMostRequests);
+    }
+  });
+}
+
+TEST(LimiterFaults, ATableThatIsDeletedUnderARunningLimiter) {
+  const std::string name = new_table_name();
+  const DynamoDbOptions options = server_options(name);
+  const Result<Store> too_early = open_dynamodb(options);
+  ASSERT_FALSE(too_early.ok());
+  EXPECT_EQ(too_early.error().code(), ErrorCode::kNotFound);
+
+  create_table(options, TableLayout::kCompatible).value();
+  FakeClock clock(instant("2027-03-10T12:00Z"));
+  Limiter limiter(open_dynamodb(options).value(), {.clock = &clock});
+  limiter.set_limits(Scope::system(), ProxiedLimiter::limits()).value();
+  ASSERT_TRUE(limiter.acquire(ProxiedLimiter::request(1)).value());
+  ASSERT_TRUE(delete_table(options).ok());
+
+  const Result<Decision> blocked = limiter.acquire(ProxiedLimiter::request(1));
+  ASSERT_FALSE(blocked.ok());
+  EXPECT_EQ(blocked.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(blocked.error().message().find("there is no table \"" + name + "\""), std::string::npos)
+      << blocked.error().message();
+  EXPECT_TRUE(
+      limiter.acquire(ProxiedLimiter::request(1, OnUnavailable::kAllow)).value().degraded());
+}
+
+TEST(LimiterFaults, AnIndexThatIsMissing) {
+  const std::string name = new_table_name();
+  const DynamoDbOptions options = server_options(name);
+  create_table(options, TableLayout::kCompatible).value();
+  limiter::DynamoDbConnection connection = limiter::connect_dynamodb(options).value();
+  for (int number : {1, 3, 4}) {
+    const std::string index = store::dynamodb::index_name(number);
+    const store::dynamodb::CallResult removed = connection.client->call(
+        "UpdateTable",
+        R"({"TableName":")" + name +
+            R"(","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":")" + index + R"("}}]})",
+        store::dynamodb::Effect::kWrite, store::dynamodb::Steady::now() + std::chrono::seconds(20));
+    ASSERT_TRUE(std::holds_alternative<std::string>(removed))
+        << std::get<store::dynamodb::CallTrouble>(removed).message;
+  }
+  FakeClock clock(instant("2027-03-10T12:00Z"));
+  Limiter limiter(open_dynamodb(options).value(), {.clock = &clock});
+  limiter.set_limits(Scope::system(), ProxiedLimiter::limits()).value();
+  limiter.create_entity(kUser).value();
+  // Deciding needs no index.
+  EXPECT_TRUE(limiter.acquire(ProxiedLimiter::request(1)).value());
+  const Result<EntityPage> listed = limiter.list_entities();
+  ASSERT_FALSE(listed.ok());
+  EXPECT_EQ(listed.error().code(), ErrorCode::kUnavailable) << listed.error().message();
+  EXPECT_NE(listed.error().message().find("lacks an index"), std::string::npos)
+      << listed.error().message();
+  const Result<std::int64_t> deleted = limiter.delete_entity(kUser);
+  ASSERT_FALSE(deleted.ok());
+  EXPECT_EQ(deleted.error().code(), ErrorCode::kUnavailable) << deleted.error().message();
+  // Nothing of it was removed.
+  EXPECT_TRUE(limiter.get_entity(kUser).ok());
+  EXPECT_FALSE(limiter.acquire(ProxiedLimiter::request(100)).value());
+}
+
+}  // namespace
+}  // namespace stint::test
