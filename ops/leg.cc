@@ -220,7 +220,9 @@ void Leg::take_view_of(Context& cx, std::uint64_t hash, std::string_view entity,
 void Leg::move_to_shard(Context& cx, std::int64_t shard) {
   std::shared_ptr<const BucketNames> from = view.names;
   std::shared_ptr<const schema::ConfigRecord> limits = std::move(call_limits);
-  std::optional<ResolvedConfig> config = view.config;
+  // Not an optional: g++ 12 believes at -O2 that an empty one is read.
+  std::unique_ptr<ResolvedConfig> config;
+  if (view.config) config = std::make_unique<ResolvedConfig>(*view.config);
   std::int64_t count = shard_count;
   give_back();
   clear();
@@ -231,7 +233,7 @@ void Leg::move_to_shard(Context& cx, std::int64_t shard) {
   take_view_of(cx, view_hash(from->entity, from->resource, shard), from->entity, from->resource,
                shard);
   bool is_newer = config && (!view.config || view.config->read_at < config->read_at);
-  if (is_newer) view.config = std::move(config);
+  if (is_newer) view.config = std::move(*config);
 }
 
 void Leg::peek(Context& cx, std::string_view entity, std::string_view resource) {
