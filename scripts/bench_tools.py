@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import platform
 import re
 import shutil
 import statistics
@@ -131,6 +132,8 @@ def shown(value, kind):
         return f"{digits(value)}/s"
     if kind == "ns":
         return f"{digits(value)} ns" if value < 1000 else f"{digits(value / 1000)} µs"
+    if kind == "us":
+        return shown(1000 * value, "ns")
     if kind == "bytes":
         return f"{digits(value)} B"
     return digits(value)
@@ -186,6 +189,97 @@ def list_benchmarks(program):
     if done.returncode != 0:
         raise Trouble(f"{program}: its benchmarks cannot be listed\n{done.stderr.strip()}")
     return done.stdout.split()
+
+
+def machine_lines(build, times, times_of, started, load_before):
+    """What has to be known of figures: machine, compiler, revision, time and load, a line each.
+    `build`: the build directory; `load_before`: os.getloadavg() then.
+    """
+    model = platform.processor() or platform.machine()
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+
+    def cached(name):
+        match = re.search(rf"^{name}:\w+=(.*)$", cache, re.MULTILINE)
+        return match.group(1) if match else ""
+
+    compiler = subprocess.run([cached("CMAKE_CXX_COMPILER"), "--version"], text=True,
+                              capture_output=True, check=True).stdout.splitlines()[0]
+    flags = cached(f"CMAKE_CXX_FLAGS_{cached('CMAKE_BUILD_TYPE').upper()}")
+    revision = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True,
+                              capture_output=True, check=False).stdout.strip() or "no revision"
+    load = f"{load_before[0]:.1f} before, {os.getloadavg()[0]:.1f} after"
+    return [f"{model}, {os.cpu_count()} processors, Linux {platform.release()}",
+            f"{compiler}, `{flags}`",
+            f"revision {revision}, {started:%Y-%m-%d %H:%M} UTC, {times:g} {times_of}",
+            f"load average {load}"]
+
+
+# ---- Clients of a table ----
+
+
+def environment_of(server):
+    """What a client of a local server (tests/support/dynoxide.py) is started with."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return {**kept, **server.environment, "AWS_ENDPOINT_URL_DYNAMODB": server.endpoint}
+
+
+class Worker:
+    """A process that answers each line with one line of JSON."""
+
+    def __init__(self, command, environment):
+        self._name = pathlib.Path(command[0]).name
+        self._process = subprocess.Popen(command, env=environment, text=True,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def send(self, *words):
+        try:
+            self._process.stdin.write(" ".join(map(str, words)) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # It has ended by itself, as the answer will tell.
+
+    def answer(self):
+        line = self._process.stdout.readline()
+        if not line:
+            raise Trouble(f"{self._name} ended with {self._process.wait()}")
+        return json.loads(line)
+
+    def ask(self, *words):
+        self.send(*words)
+        return self.answer()
+
+    def close(self):
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self._process.stdout.close()
+        self._process.wait()
+
+
+def create_table(client, rehearse):
+    """Has a dynamodb_client create its table."""
+    if client.ask("create")["assertions"] and not rehearse:
+        raise Trouble("dynamodb_client was built with assertions; measure what the preset bench "
+                      "builds")
+
+
+class Workers(list):
+    """Several of one kind."""
+
+    def __init__(self, command, environment, count):
+        super().__init__(Worker(command, environment) for _ in range(count))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for worker in self:
+            worker.close()
 
 
 # ---- Instructions ----
