@@ -119,7 +119,7 @@ Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Result<StoreRecords> found = co_await read_records(shared);
     if (!found) co_return found.error();
-    bool has_own = found->own != nullptr;
+    bool has_own = static_cast<bool>(found->own);
     bool lacks_version = shared && has_own && !found->version;
     if (lacks_version && create) {
       Result<schema::StoreRecord> own = check_own_record(*found, fresh, demanded, shared);
