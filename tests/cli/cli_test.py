@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import pty
+import shlex
 import shutil
 import signal
 import subprocess
