@@ -51,6 +51,7 @@ constexpr const char* kFooter =
     "  stint limits set --resource api rpm:60/min session:10_000+5h\n"
     "  stint acquire user-1 api --consume rpm=1 session=1500\n"
     "  stint explain user-1 api\n"
+    "  stint table create --store 'dynamodb://limits?region=eu-central-1'\n"
     "\n"
     "Ids that begin with \"-\" go after \"--\".";
 
@@ -170,6 +171,15 @@ Status apply_options(Globals& globals, const std::string& now, const std::string
   return {};
 }
 
+// What to do about an error that a command has no hint of its own for.
+std::string hint_of(const Error& error, const Globals& globals) {
+  bool concerns_table =
+      error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kAccessDenied;
+  bool is_table = std::holds_alternative<DynamoDbOptions>(globals.store_address);
+  if (!globals.hint.empty() || !concerns_table || !is_table) return globals.hint;
+  return "`stint doctor` looks for what is wrong.\n";
+}
+
 bool asks_for_json(const std::vector<std::string>& arguments) {
   auto end = std::find(arguments.begin(), arguments.end(), "--");
   return std::find(arguments.begin(), end, "--json") != end;
@@ -201,10 +211,11 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", fmt::format("stint {}", version()),
                        "Print the version and exit");
-  add_text_option(app, "--store", globals.store_name, "DIR",
-                  "Where everything is kept: a directory, "
-                  "dynamodb://TABLE?region=R&endpoint=URL&profile=P, or memory: for a store that "
-                  "is gone when the command ends")
+  add_text_option(
+      app, "--store", globals.store_name, "STORE",
+      "Where everything is kept: a directory, "
+      "dynamodb://TABLE?region=R&endpoint=URL&profile=P (in quotes), or memory: for a store that "
+      "is gone when the command ends")
       ->capture_default_str();
   add_text_option(app, "--durability", durability, "LEVEL",
                   "What an acknowledged write survives: process (a killed process) or machine (a "
@@ -267,7 +278,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
     return report(status.error(), globals.json, "", out, err);
   }
   Result<int> code = globals.action();
-  if (!code) return report(code.error(), globals.json, globals.hint, out, err);
+  if (!code) return report(code.error(), globals.json, hint_of(code.error(), globals), out, err);
   out.flush();
   if (!out) {
     err << "stint: the output could not be written\n";

@@ -12,7 +12,6 @@
 #include "limiter/core.h"
 #include "ops/inspect.h"
 #include "ops/lease.h"
-#include "ops/namespaces.h"
 #include "stint/async.h"
 
 namespace stint {
@@ -184,7 +183,7 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
       bool first = resolutions_.join([this](const Status& resolved) { take_resolution(resolved); });
       joined = true;
       if (!first) return;
-      resolving_.emplace(ops::resolve_namespace(core_.options().name_space, random_, core_.now()));
+      resolving_.emplace(core_.look_up_name_space(random_));
       resolving_->start(runner());
       drive(core_.driver_setup(deadline_));
     } catch (...) {
@@ -224,10 +223,9 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
       Status resolved;
       if (broken()) {
         resolved = broken_off();
-      } else if (Result<std::string> id = resolving_->take_result(); id) {
-        core_.learn_name_space(std::move(*id), start_);
       } else {
-        resolved = id.error();
+        Result<const std::string*> ns = core_.learn_name_space(resolving_->take_result(), start_);
+        if (!ns) resolved = ns.error();
       }
       resolving_.reset();
       // This call is one of those that wait.

@@ -78,17 +78,10 @@ Op<Result<StoreRecords>> read_records(bool shared) {
   co_return records;
 }
 
-Result<schema::StoreRecord> check_records(const StoreRecords& records,
-                                          const schema::StoreRecord& fresh,
-                                          std::optional<ResetRule> demanded, bool shared) {
-  if (shared) {
-    if (!records.version) {
-      return Error(ErrorCode::kCorrupt, "the store has a record of stint, but no version record");
-    }
-    Result<schema::VersionRecord> version = schema::decode_version(*records.version);
-    if (!version) return version.error();
-    if (Status usable = check_version(*version); !usable) return usable.error();
-  }
+/// What the store is by its records, whatever the version record says.
+Result<schema::StoreRecord> check_own_record(const StoreRecords& records,
+                                             const schema::StoreRecord& fresh,
+                                             std::optional<ResetRule> demanded, bool shared) {
   Result<schema::StoreRecord> record =
       records.own ? schema::decode_store_record(*records.own) : record_of_foreign_table(fresh);
   if (!record) return record.error();
@@ -98,6 +91,22 @@ Result<schema::StoreRecord> check_records(const StoreRecords& records,
                  "without");
   }
   return check_record(*record, demanded);
+}
+
+Result<schema::StoreRecord> check_records(const StoreRecords& records,
+                                          const schema::StoreRecord& fresh,
+                                          std::optional<ResetRule> demanded, bool shared) {
+  if (shared) {
+    if (!records.version) {
+      return Error(ErrorCode::kCorrupt,
+                   "the store has a record of stint, but no version record; `stint table create` "
+                   "writes it anew");
+    }
+    Result<schema::VersionRecord> version = schema::decode_version(*records.version);
+    if (!version) return version.error();
+    if (Status usable = check_version(*version); !usable) return usable.error();
+  }
+  return check_own_record(records, fresh, demanded, shared);
 }
 
 }  // namespace
@@ -110,17 +119,30 @@ Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Result<StoreRecords> found = co_await read_records(shared);
     if (!found) co_return found.error();
-    if (found->own || found->version) co_return check_records(*found, fresh, demanded, shared);
-    if (!create) co_return Error(ErrorCode::kNotFound, "there is no store of stint here");
+    bool has_own = static_cast<bool>(found->own);
+    bool lacks_version = shared && has_own && !found->version;
+    if (lacks_version && create) {
+      Result<schema::StoreRecord> own = check_own_record(*found, fresh, demanded, shared);
+      if (!own) co_return own.error();
+    } else if (has_own || found->version) {
+      co_return check_records(*found, fresh, demanded, shared);
+    } else if (!create) {
+      co_return Error(ErrorCode::kNotFound, "there is no store of stint here");
+    }
     store::Condition absent;
     absent.require(store::Term{store::Test::kItemAbsent});
     std::vector<store::TransactItem> items;
-    items.emplace_back(store::PutRequest(schema::encode_store_record(fresh), &absent));
+    if (!has_own) {
+      items.emplace_back(store::PutRequest(schema::encode_store_record(fresh), &absent));
+    }
     items.emplace_back(
         store::PutRequest(schema::encode_version(schema::initial_version_record(now)), &absent));
     store::TransactRequest create_records(items, std::string());
     auto created = co_await ask(create_records);
-    if (created.outcome == store::Outcome::kOk) co_return fresh;
+    if (created.outcome == store::Outcome::kOk) {
+      if (!has_own) co_return fresh;
+      continue;  // by what the older record says
+    }
     // Lost against another program that creates the same store: what it wrote counts.
     if (!may_be_there(created.outcome)) co_return error_of(created);
   }
@@ -165,7 +187,13 @@ Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& ran
   co_return Error(ErrorCode::kConflict, "the namespace could not be registered; try again");
 }
 
-Op<Result<std::string>> resolve_namespace(std::string name, Random& random, TimePoint now) {
+Op<Result<std::string>> resolve_namespace(std::string name, IfUnregistered if_unregistered,
+                                          Random& random, TimePoint now) {
+  if (if_unregistered == IfUnregistered::kFail) {
+    Result<schema::NamespaceRecord> known = co_await find_namespace(std::move(name));
+    if (!known) co_return known.error();
+    co_return std::move(known->id);
+  }
   Result<RegisteredNamespace> found = co_await register_namespace(std::move(name), random, now);
   if (!found) co_return found.error();
   co_return std::move(found->record.id);
@@ -183,10 +211,10 @@ Op<Result<schema::NamespaceRecord>> find_namespace(std::string name) {
   co_return schema::decode_namespace(*found.image);
 }
 
-Op<Result<std::vector<schema::NamespaceRecord>>> list_namespaces() {
+Op<Result<NamespaceListing>> list_namespaces() {
   constexpr int kPageSize = 100;
   std::string partition = schema::namespace_id_key("").pk();
-  std::vector<schema::NamespaceRecord> records;
+  NamespaceListing listing;
   std::string start;
   for (;;) {
     store::QueryRequest query(store::Index::kTable, partition,
@@ -195,16 +223,20 @@ Op<Result<std::vector<schema::NamespaceRecord>>> list_namespaces() {
     if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
     for (const store::ImagePtr& image : reply.images) {
       Result<schema::NamespaceRecord> record = schema::decode_namespace(*image);
-      if (!record) co_return record.error();
-      records.push_back(std::move(*record));
+      if (record) {
+        listing.records.push_back(std::move(*record));
+      } else {
+        listing.unreadable.push_back(record.error().reason());
+      }
     }
     if (!reply.next) break;
     start = *reply.next;
   }
-  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+  auto earlier = [](const auto& a, const auto& b) {
     return std::tie(a.name, a.created_at, a.id) < std::tie(b.name, b.created_at, b.id);
-  });
-  co_return records;
+  };
+  std::sort(listing.records.begin(), listing.records.end(), earlier);
+  co_return listing;
 }
 
 }  // namespace stint::ops

@@ -53,6 +53,8 @@ Result<AuditPage> read_pages(Limiter& limiter, const Scope& subject,
     Result<AuditPage> page = limiter.list_audit_events(subject, found.next, size);
     if (!page) return page.error();
     found.events.insert(found.events.end(), page->events.begin(), page->events.end());
+    found.unreadable.insert(found.unreadable.end(), page->unreadable.begin(),
+                            page->unreadable.end());
     found.next = page->next;
     bool full = !arguments.all && static_cast<int>(found.events.size()) >= arguments.max;
     if (full || !found.next) return found;
@@ -79,10 +81,11 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
   if (arguments.max < 1) {
     return Error::invalid("max", std::to_string(arguments.max), "must be at least 1");
   }
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<AuditPage> page = read_pages(*limiter, *subject, arguments);
   if (!page) return page.error();
+  report_left_out(globals, page->unreadable);
 
   if (globals.json) {
     JsonWriter json;
@@ -96,15 +99,24 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
     globals.out << json.text() << '\n';
     return kExitOk;
   }
+  if (page->events.empty() && page->unreadable.empty() && !page->next) {
+    bool always_left = std::holds_alternative<DynamoDbOptions>(globals.store_address);
+    globals.err << "no events"
+                << (always_left ? "" : "; here only changes made with --audit leave any") << '\n';
+    return kExitOk;
+  }
   Viewpoint view{globals.now(), globals.terminal, globals.zone};
   Table table({Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft,
                Table::Align::kLeft});
+  table.add_heads({"TIME", "ACTION", "RESOURCE", "PRINCIPAL", "DETAILS"});
   for (const AuditEvent& event : page->events) {
     table.add({format_exact(event.at, view.zone_or_utc()), event.action,
                event.resource.value_or(""), event.principal.value_or(""), event.details});
   }
   globals.out << table.text(globals.terminal, "");
-  if (page->next) globals.err << "there are more: repeat with --from=" << *page->next << '\n';
+  if (page->next) {
+    globals.err << "there are more: repeat with --from=" << shell_quoted(*page->next) << '\n';
+  }
   return kExitOk;
 }
 

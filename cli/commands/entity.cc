@@ -77,7 +77,7 @@ Result<int> run_create(const CreateArguments& arguments, Globals& globals) {
 
 Result<int> run_show(const std::string& id, Globals& globals) {
   if (Status status = model::validate_entity_id("entity", id); !status) return status.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<Entity> entity = limiter->get_entity(id);
   if (!entity) return entity.error();
@@ -113,7 +113,7 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
   if (arguments.max < 1) {
     return Error::invalid("max", std::to_string(arguments.max), "must be at least 1");
   }
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<EntityPage> page = read_pages(*limiter, arguments);
   if (!page) return page.error();
@@ -139,13 +139,15 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
     table.add({entity.id, entity.name == entity.id ? "" : entity.name, parent});
   }
   globals.out << table.text(globals.terminal, "");
-  if (page->next) globals.err << "there are more: repeat with --from=" << *page->next << '\n';
+  if (page->next) {
+    globals.err << "there are more: repeat with --from=" << shell_quoted(*page->next) << '\n';
+  }
   return kExitOk;
 }
 
 Result<int> run_delete(const std::string& id, Globals& globals) {
   if (Status status = model::validate_entity_id("entity", id); !status) return status.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<std::int64_t> removed = limiter->delete_entity(id);
   if (!removed) return removed.error();

@@ -110,7 +110,8 @@ Result<int> run_create(const CreateArguments& arguments, Globals& globals) {
   std::optional<ProgressLine> line(std::in_place, globals.err, error_stream_is_terminal());
   Result<TableDescription> table = create_table(*dynamodb, *layout, options, shown_by(line));
   line.reset();
-  if (!table) return table.error();
+  bool is_whole = !table && table.error().code() == ErrorCode::kExists;
+  if (!table && !is_whole) return table.error();
   if (!arguments.empty) {
     // Other programs expect theirs to be there.
     Result<Store> store = globals.open_store(IfMissing::kFail);
@@ -118,7 +119,10 @@ Result<int> run_create(const CreateArguments& arguments, Globals& globals) {
     Result<NamespaceRegistration> registered =
         register_namespace(*store, globals.name_space, globals.now());
     if (!registered) return registered.error();
+    // An earlier creation was stopped just before.
+    if (is_whole && registered->is_new) table = describe_table(*dynamodb);
   }
+  if (!table) return table.error();
   print_table(globals, *table);
   return kExitOk;
 }
@@ -136,9 +140,10 @@ Result<int> run_delete(const DeleteArguments& arguments, Globals& globals) {
   Result<DynamoDbOptions> dynamodb = globals.table_options();
   if (!dynamodb) return dynamodb.error();
   if (!arguments.yes) {
-    return Error::invalid("yes", "",
-                          "is needed: with the table go all limits, balances and namespaces in it, "
-                          "and those of other programs that share it");
+    return Error::invalid(
+        "yes", "",
+        "add --yes to delete: with the table go all limits, balances and namespaces in it, "
+        "and those of other programs that share it");
   }
   std::optional<ProgressLine> line(std::in_place, globals.err, error_stream_is_terminal());
   Status deleted = delete_table(*dynamodb, shown_by(line));
@@ -162,14 +167,14 @@ Result<int> run_delete(const DeleteArguments& arguments, Globals& globals) {
 void add_table_command(CLI::App& app, Globals& globals) {
   CLI::App* table =
       add_subcommand(app, "table", "Make, describe and delete the DynamoDB table of a store",
-                     "stint table create --store dynamodb://limits?region=eu-central-1");
+                     "stint table create --store 'dynamodb://limits?region=eu-central-1'");
   table->require_subcommand(1);
 
   auto create_arguments = std::make_shared<CreateArguments>();
   CLI::App* create = add_subcommand(
       *table, "create",
       "Create the table and --namespace in it, or complete a table that was begun",
-      "stint table create --store dynamodb://limits?region=eu-central-1 --layout lean");
+      "stint table create --store 'dynamodb://limits?region=eu-central-1' --layout lean");
   create
       ->add_option("--layout", create_arguments->layout,
                    "compatible: the Python package zae-limiter can share the table; lean: for "
@@ -187,13 +192,13 @@ void add_table_command(CLI::App& app, Globals& globals) {
 
   CLI::App* describe = add_subcommand(
       *table, "describe", "Show the table, and in what it differs from what a limiter needs",
-      "stint table describe --store dynamodb://limits?region=eu-central-1");
+      "stint table describe --store 'dynamodb://limits?region=eu-central-1'");
   set_action(*describe, std::make_shared<DescribeArguments>(), globals, run_describe);
 
   auto delete_arguments = std::make_shared<DeleteArguments>();
   CLI::App* remove =
       add_subcommand(*table, "delete", "Delete the table with everything in it",
-                     "stint table delete --store dynamodb://limits?region=eu-central-1 --yes");
+                     "stint table delete --store 'dynamodb://limits?region=eu-central-1' --yes");
   remove->add_flag("--yes", delete_arguments->yes, "Without it nothing is deleted");
   set_action(*remove, delete_arguments, globals, run_delete);
 }

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import pty
+import shlex
 import shutil
 import signal
 import subprocess
@@ -419,8 +420,17 @@ class Audit(StintTest):
                          ("limits_set", None, "api"))
         self.assertEqual(limits["details"]["limits"][0]["capacity"], 60)
         text = self.stint("audit", "list", "user-1").out
-        self.assertIn("entity_created", text.splitlines()[0])
-        self.assertIn("alice", text.splitlines()[0])
+        self.assertEqual(text.splitlines()[0].split(),
+                         ["TIME", "ACTION", "RESOURCE", "PRINCIPAL", "DETAILS"])
+        self.assertIn("entity_created", text.splitlines()[1])
+        self.assertIn("alice", text.splitlines()[1])
+
+    def test_nothing_to_list_is_said(self):
+        self.set_limits("rpm:60/min", scope=["--resource", "api"])
+        answer = self.stint("audit", "list", "--resource", "api")
+        self.assertEqual(answer.out, "")
+        self.assertIn("no events", answer.err)
+        self.assertIn("--audit", answer.err)
 
     def test_resources_and_the_system_have_their_own(self):
         self.set_limits("rpm:60/min", scope=("--audit", "--resource", "api"))
@@ -438,7 +448,10 @@ class Audit(StintTest):
                           "--json").json
         ids = [event["id"] for event in first["events"] + rest["events"]]
         self.assertEqual(len(set(ids)), 5)
-        self.assertIn("--from=", self.stint("audit", "list", "--resource", "api", "--max", "2").err)
+        said = self.stint("audit", "list", "--resource", "api", "--max", "2").err
+        (option,) = [word for word in shlex.split(said) if word.startswith("--from=")]
+        again = self.stint("audit", "list", "--resource", "api", "--all", option, "--json").json
+        self.assertEqual(again["events"], rest["events"])
 
     def test_bad_input(self):
         for arguments in (["audit", "list"], ["audit", "list", "a#b"],
@@ -763,6 +776,21 @@ class Stores(StintTest):
     def test_namespaces_are_apart(self):
         self.set_limits("rpm:5/min", scope=["--system", "--namespace", "one"])
         self.stint("limits", "get", "--system", "--namespace", "two", code=4)
+
+    def test_reading_registers_no_namespace(self):
+        self.set_limits("rpm:5/min", scope=["--system", "--namespace", "one"])
+        for command in (["available", "user-1", "api"], ["explain", "user-1", "api"],
+                        ["limits", "get", "--system"], ["limits", "delete", "--system"],
+                        ["audit", "list", "--system"], ["entity", "show", "user-1"],
+                        ["entity", "list"], ["entity", "children", "user-1"],
+                        ["entity", "delete", "user-1"]):
+            with self.subTest(command=command):
+                answer = self.stint(*command, "--namespace", "oen", code=4)
+                self.assertIn('there is no namespace "oen"', answer.err)
+        listed = self.stint("namespace", "list", "--json").json["namespaces"]
+        self.assertEqual([one["name"] for one in listed], ["one"])
+        # That of those who name none is always there.
+        self.assertIn("no limits", self.stint("available", "user-1", "api").out)
 
     def test_a_directory_of_something_else_is_left_alone(self):
         self.store.mkdir()
@@ -1161,6 +1189,8 @@ class Help(StintTest):
             answer = self.run_stint(*command, "--help")
             self.assertEqual(answer.code, 0)
             self.assertIn("Example:\n  stint " + " ".join(command), answer.out)
+            # Shells would look for files in place of ? and &.
+            self.assertNotRegex(answer.out, r"--store dynamodb:")
             self.assertLessEqual(max(map(len, answer.out.splitlines())), 120, command)
 
     def test_exit_codes_are_in_the_help(self):

@@ -25,7 +25,7 @@ import dynoxide  # noqa: E402
 STINT = os.environ.get("STINT", "stint")
 NOON = "2027-01-13T12:00:00Z"
 QUESTIONS = ["region", "endpoint", "clock", "credentials", "table", "indexes", "expiry", "stream",
-             "version", "permissions"]
+             "version", "namespaces", "permissions"]
 PROBE = "#STINT#PROBE#"
 INDEXES = 4
 TABLE_NUMBERS = itertools.count(1)
@@ -184,12 +184,21 @@ class TableTest(unittest.TestCase):
             "TableName": self.table,
             "TimeToLiveSpecification": {"Enabled": enabled, "AttributeName": "ttl"}})
 
+    def put_namespace(self):
+        for key in ("#NAMESPACE#default", "#NSID#abcdefghijk"):
+            self.server.call("PutItem", {"TableName": self.table, "Item": {
+                "PK": {"S": "_/SYSTEM#"}, "SK": {"S": key}, "GSI4PK": {"S": "_"},
+                "GSI4SK": {"S": "_/SYSTEM#"}, "namespace_id": {"S": "abcdefghijk"},
+                "namespace_name": {"S": "default"}, "status": {"S": "active"},
+                "created_at": {"S": "2027-01-13T12:00:00Z"}}})
+
     def put_version(self, **attributes):
         item = {"PK": {"S": "_/SYSTEM#"}, "SK": {"S": "#VERSION"}, "GSI4PK": {"S": "_"},
                 "GSI4SK": {"S": "_/SYSTEM#"}, "schema_version": {"S": "0.10.0"},
                 "lambda_version": {"S": "0.17.0"}, "client_min_version": {"S": "0.0.0"},
                 "updated_at": {"S": "2027-01-13T12:00:00Z"}, "updated_by": {"NULL": True}}
-        item.update({name: {"S": value} for name, value in attributes.items()})
+        item.update({name: {"NULL": True} if value is None else {"S": value}
+                     for name, value in attributes.items()})
         self.server.call("PutItem", {"TableName": self.table, "Item": item})
 
 
@@ -237,6 +246,16 @@ class TableLife(TableTest):
         self.assertEqual(answer.json["error"]["code"], "exists")
         self.assertEqual(self.items(), before)
 
+    def test_a_namespace_that_is_missing_is_registered_in_a_whole_table(self):
+        self.stint("table", "create", "--empty")
+        self.assertIn("none is registered", self.stint("doctor").out)
+        self.stint("entity", "list", code=4)
+        self.stint("table", "create", "--empty", code=5)
+        self.assertEqual(self.stint("table", "create", "--json").json["table"], self.table)
+        self.assertIn("#NAMESPACE#default", self.items())
+        self.stint("table", "create", code=5)
+        self.assertNotIn("warning", self.stint("doctor").out)
+
     def test_a_lean_table(self):
         made = self.stint("table", "create", "--layout", "lean", "--json").json
         self.assertEqual(made["layout"], "lean")
@@ -271,6 +290,18 @@ class TableLife(TableTest):
         self.assertIn("#VERSION", items)
         self.assertIn("#NAMESPACE#default", items)
 
+    def test_a_lost_version_record_is_written_again(self):
+        self.stint("table", "create", "--reset-rule", "local_day")
+        whole = self.items()
+        self.server.call("DeleteItem", {"TableName": self.table, "Key": {
+            "PK": {"S": "_/SYSTEM#"}, "SK": {"S": "#VERSION"}}})
+        self.assertIn("stint table create", self.stint("entity", "list", code=6).err)
+        self.assertIn("stint table create", self.stint("doctor", code=7).out)
+        self.stint("table", "create")
+        self.assertEqual(self.items()["#STINT"], whole["#STINT"])
+        self.assertIn("#VERSION", self.items())
+        self.stint("doctor")
+
     def test_a_table_of_the_python_package_stays_one(self):
         # Made by hand as rules 1.1 and 1.5 say; tests/interop does it with the package itself.
         self.server.call("CreateTable", {
@@ -298,7 +329,7 @@ class TableLife(TableTest):
     def test_delete_needs_yes(self):
         self.stint("table", "create")
         answer = self.stint("table", "delete", code=2)
-        self.assertIn("yes", answer.err)
+        self.assertIn("add --yes", answer.err)
         self.assertIn("#VERSION", self.items())
         deleted = self.stint("table", "delete", "--yes", "--json")
         self.assertEqual(deleted.json, {"table": self.table, "deleted": True})
@@ -327,6 +358,7 @@ class TableLife(TableTest):
         for store, word in (("dynamodb://", "names no table"),
                             ("dynamodb://ab?region=eu-1", "3 to 255"),
                             ("dynamodb://limits?zone=1", "no parameter"),
+                            ("dynamodb://limits&region=eu-1", "begin with ?"),
                             ("dynamodb://limits?region=eu%2Fwest", "region"),
                             ("dynamodb://limits?region=eu-1&endpoint=ftp://x", "endpoint"),
                             ("dynamodb://limits?region=eu-1&endpoint=http://me:pass@x", "endpoint"),
@@ -335,6 +367,43 @@ class TableLife(TableTest):
                 answer = self.stint("table", "create", "--store", store, code=2)
                 self.assertIn(word, answer.err)
                 self.assertNotIn("pass", answer.err)
+
+
+class Hints(TableTest):
+    """Errors say what to do."""
+
+    def test_no_region(self):
+        answer = self.stint("entity", "list", region=None, code=2)
+        self.assertIn("AWS_REGION", answer.err)
+        self.assertIn("region=REGION", answer.err)
+
+    def test_trouble_with_the_table_leads_to_the_doctor(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            down = f"http://127.0.0.1:{unused.getsockname()[1]}"
+            self.assertIn("`stint doctor`", self.stint("entity", "list", endpoint=down, code=3).err)
+            self.assertIn("unavailable", self.stint(
+                "entity", "list", "--json", endpoint=down, code=3).json["error"]["code"])
+        self.stint("table", "create")
+        proxy = Proxy(self.server)
+        self.addCleanup(proxy.stop)
+        proxy.refuse = lambda operation, request: (400, "UnrecognizedClientException", "no such key")
+        answer = self.stint("entity", "list", endpoint=proxy.endpoint, code=3)
+        self.assertIn("`stint doctor`", answer.err)
+
+    def test_a_position_of_no_listing(self):
+        self.stint("table", "create")
+        self.stint("entity", "create", "user-1")
+        # Of the table's own keys, where those of an index belong, too.
+        of_another = json.dumps({"PK": {"S": "elsewhere"}, "SK": {"S": "x"}})
+        for listing, given in ((["entity", "list"], of_another),
+                               (["entity", "children", "user-1"], of_another),
+                               (["entity", "list"], "half a position"),
+                               (["audit", "list", "user-1"], "half a position")):
+            with self.subTest(listing=listing, given=given):
+                error = self.stint(*listing, "--from", given, "--json", code=2).json["error"]
+                self.assertEqual(error["field"], "from")
+                self.assertIn("no listing", error["reason"])
 
 
 class Commands(TableTest):
@@ -485,7 +554,7 @@ class Doctor(TableTest):
                          "stint table create")
 
     def test_no_region(self):
-        self.assert_only(self.doctor(7, region=None), "region", "bad", "not said anywhere",
+        self.assert_only(self.doctor(7, region=None), "region", "bad", "no region is named",
                          "AWS_REGION")
 
     def test_a_region_from_the_environment(self):
@@ -577,13 +646,32 @@ class Doctor(TableTest):
         self.make_elsewhere()
         self.switch_expiry(True)
         self.put_version()
+        self.put_namespace()
         self.assert_only(self.doctor(0), "stream", "warning", "off", "stint table create")
 
     def test_a_table_that_demands_a_newer_client(self):
         self.make_table()
         self.put_version(client_min_version="0.18.0")
-        self.assert_only(self.doctor(7), "version", "bad", "0.18.0", "0.17.0")
+        answers = self.doctor(7)
+        self.assert_only(answers, "version", "bad", "0.18.0", "0.17.0")
+        self.assertEqual(answers["version"]["remedy"], "use a newer stint")
         self.stint("acquire", "user-1", "api", "--consume", "rpm=1", code=3)
+
+    def test_an_old_consumer_is_what_is_to_be_updated(self):
+        self.make_table()
+        self.put_version(lambda_version="0.16.0")
+        answers = self.doctor(7)
+        self.assert_only(answers, "version", "bad", "0.16.0")
+        self.assertEqual(answers["version"]["remedy"], "update the consumer first")
+        self.assertNotIn("stint", answers["version"]["finding"])
+
+    def test_a_consumer_of_unknown_version(self):
+        self.make_table()
+        self.put_version(lambda_version=None)
+        self.assert_only(self.doctor(0), "version", "warning", "session", "set_version_record")
+        answer = self.stint("limits", "set", "--resource", "api", "session:100+5h", code=3)
+        self.assertIn("set_version_record", answer.err)
+        self.stint("limits", "set", "--resource", "api", "rpm:60/min")
 
     def test_a_table_of_another_generation(self):
         self.make_table()

@@ -56,7 +56,7 @@ TEST_P(Namespaces, RegistrationIsFoundListedAndUsed) {
 
   NamespaceInfo found = find_namespace(store, "tenant-b").value();
   EXPECT_EQ(found.id, made.info.id);
-  std::vector<NamespaceInfo> all = list_namespaces(store).value();
+  std::vector<NamespaceInfo> all = list_namespaces(store).value().namespaces;
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].name, "tenant-a");
   EXPECT_EQ(all[1].name, "tenant-b");
@@ -106,13 +106,33 @@ TEST_P(Namespaces, DeletedOnesAreListedAndNotFound) {
   faulty->execute(std::span<store::Call>(&call, 1));
 
   EXPECT_EQ(find_namespace(store, "tenant").error().code(), ErrorCode::kNotFound);
-  NamespaceInfo listed = list_namespaces(store).value().at(0);
+  NamespaceInfo listed = list_namespaces(store).value().namespaces.at(0);
   EXPECT_EQ(listed.status, NamespaceStatus::kDeleted);
   EXPECT_EQ(show(listed.deleted_at), show(kAt + 1h));
   NamespaceRegistration anew = register_namespace(store, "tenant", kAt + 2h).value();
   EXPECT_TRUE(anew.is_new);
   EXPECT_NE(anew.info.id, info.id);
-  EXPECT_EQ(list_namespaces(store).value().size(), 2u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 2u);
+}
+
+TEST_P(Namespaces, ARecordThatCannotBeUnderstoodHidesNoOther) {
+  NamespaceInfo odd = register_namespace(store, "odd", kAt).value().info;
+  NamespaceInfo old = register_namespace(store, "old", kAt).value().info;
+  register_namespace(store, "sound", kAt).value();
+  auto spoil = [this](const NamespaceInfo& info, const char* attribute, const char* text) {
+    store::ImagePtr item = get(*faulty, schema::namespace_id_key(info.id));
+    put(store::ImageBuilder(*item).set(store::intern(attribute), text).build());
+  };
+  spoil(odd, "status", "half");
+  spoil(old, "created_at", "2027-03-10T12:00:00+00:00");
+
+  NamespaceList list = list_namespaces(store).value();
+
+  ASSERT_EQ(list.namespaces.size(), 1u);
+  EXPECT_EQ(list.namespaces.front().name, "sound");
+  ASSERT_EQ(list.unreadable.size(), 2u);
+  EXPECT_NE(list.unreadable[0].find("#NSID#" + odd.id + ": status"), std::string::npos);
+  EXPECT_NE(list.unreadable[1].find("\"old\""), std::string::npos);
 }
 
 TEST_P(Namespaces, ManyAreListedPageByPage) {
@@ -122,7 +142,7 @@ TEST_P(Namespaces, ManyAreListedPageByPage) {
   }
   EXPECT_EQ(ids.size(), 250u);
   for (const std::string& id : ids) EXPECT_NE(id.front(), '-');
-  EXPECT_EQ(list_namespaces(store).value().size(), 250u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 250u);
 }
 
 TEST_P(Namespaces, NamesAreChecked) {
@@ -130,14 +150,14 @@ TEST_P(Namespaces, NamesAreChecked) {
     EXPECT_EQ(register_namespace(store, wrong).error().code(), ErrorCode::kInvalidArgument);
     EXPECT_EQ(find_namespace(store, wrong).error().code(), ErrorCode::kInvalidArgument);
   }
-  EXPECT_TRUE(list_namespaces(store).value().empty());
+  EXPECT_TRUE(list_namespaces(store).value().namespaces.empty());
 }
 
 TEST_P(Namespaces, ALostReplyMakesNoSecondOne) {
   faulty->plan(Fault::reply_lost().on(RequestKind::kTransact));
   NamespaceRegistration made = register_namespace(store, "tenant", kAt).value();
   EXPECT_TRUE(made.is_new);
-  EXPECT_EQ(list_namespaces(store).value().size(), 1u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 1u);
   EXPECT_EQ(find_namespace(store, "tenant").value().id, made.info.id);
 }
 
@@ -147,7 +167,51 @@ TEST_P(Namespaces, OthersInTheWayAreWaitedForThreeTimes) {
   faulty->plan(Fault::conflict().on(RequestKind::kTransact).onwards());
   EXPECT_EQ(register_namespace(store, "two", kAt).error().code(), ErrorCode::kConflict);
   faulty->heal();
-  EXPECT_EQ(list_namespaces(store).value().size(), 1u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 1u);
+}
+
+class NamespaceInUse : public LimiterTest {};
+STINT_ON_EVERY_STORE(NamespaceInUse);
+
+TEST_P(NamespaceInUse, TrafficDoesNotRegisterADeletedNamespaceAgain) {
+  limiter->set_limits(Scope::resource(kApi), {Limit::per_hour("rph", 10)}).value();
+  AcquireRequest request{.entity = kUser, .resource = kApi, .consume = {{"rph", 1}}};
+  Lease open = std::move(limiter->acquire(request).value().lease());
+  open.adjust("rph", MilliTokens(1'000)).value();
+  store::Key by_name = schema::namespace_name_key("default");
+  std::string id = name_space_id();
+  store::ImagePtr registered = item(by_name);
+  for (const store::Key& key : {by_name, bucket_key(), schema::config_key(id, "", kApi)}) {
+    delete_item(key);
+  }
+
+  for (int i = 0; i < 2; ++i) {
+    Result<Decision> refused = limiter->acquire(request);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::kNotFound);
+    EXPECT_NE(refused.error().reason().find("\"default\" was deleted"), std::string::npos);
+  }
+  EXPECT_EQ(open.settle().error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(limiter->get_limits(Scope::resource(kApi)).error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(item(by_name));
+
+  put_item(registered);
+  limiter->set_limits(Scope::resource(kApi), {Limit::per_hour("rph", 10)}).value();
+  EXPECT_TRUE(limiter->acquire(request).value());
+}
+
+TEST_P(NamespaceInUse, ReadersRegisterNoNamespace) {
+  LimiterOptions options = this->options();
+  options.name_space = "mistyped";
+  options.register_name_space = false;
+  Limiter reader = another_limiter(options);
+  EXPECT_EQ(reader.available(kUser, kApi).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(reader.create_entity(kUser).error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(item(schema::namespace_name_key("mistyped")));
+
+  options.register_name_space = true;
+  another_limiter(options).create_entity(kUser).value();
+  EXPECT_TRUE(reader.get_entity(kUser));
 }
 
 }  // namespace
