@@ -410,6 +410,10 @@ TEST(Client, RepetitionsAreBounded) {
 }
 
 TEST(Client, TransactionInProgress) {
+  auto write = [](Client& client, std::chrono::milliseconds time = kNever) {
+    return client.call("TransactWriteItems", "{\"token\":1}", Effect::kTokenWrite,
+                       Steady::now() + time);
+  };
   ScriptedServer server(std::vector<Step>{refusal(400, "TransactionInProgressException"), fine()});
   std::shared_ptr<Client> client = client_of(server.url());
   EXPECT_EQ(body_of(write(*client)), kResult);
@@ -425,6 +429,25 @@ TEST(Client, TransactionInProgress) {
   ScriptedServer cancelled(std::vector<Step>{refusal(400, "TransactionInProgressException"),
                                              refusal(400, "TransactionCanceledException")});
   EXPECT_FALSE(trouble_of(write(*client_of(cancelled.url()))).maybe_applied);
+  // Without a token nothing is sent again.
+  ScriptedServer plain(std::vector<Step>{refusal(400, "TransactionInProgressException"), fine()});
+  CallTrouble once = trouble_of(
+      client_of(plain.url())->call("UpdateItem", "{}", Effect::kWrite, Steady::now() + kNever));
+  EXPECT_TRUE(once.maybe_applied);
+  EXPECT_EQ(plain.request_count(), 1u);
+}
+
+TEST(Client, AWriteIsGivenUpInTimeToLookItUp) {
+  // Two thirds of what is left: the rest is for whoever has to find out what became of it.
+  ScriptedServer server([](const ServedRequest& request) {
+    return request.header("x-amz-target").find("Update") != std::string::npos ? Step::never()
+                                                                              : fine();
+  });
+  std::shared_ptr<Client> client = client_of(server.url());
+  const Steady::time_point deadline = Steady::now() + kSoon;
+  CallTrouble lost = trouble_of(client->call("UpdateItem", "{}", Effect::kWrite, deadline));
+  EXPECT_TRUE(lost.maybe_applied);
+  EXPECT_EQ(body_of(client->call("GetItem", "{}", Effect::kRead, deadline)), kResult);
 }
 
 TEST(Client, WritesWithATokenAreSentAgain) {

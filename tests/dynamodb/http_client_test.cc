@@ -163,6 +163,30 @@ TEST(HttpClient, MoreRequestsThanConnectionsWaitForOne) {
   EXPECT_EQ(server.connection_count(), 3u);
 }
 
+TEST(HttpClient, WhatHasWaitedForMostOfItsTimeIsNotBegun) {
+  ScriptedServer server(std::vector<Step>{Step::never()});
+  std::shared_ptr<HttpClient> http = client({.max_connections = 1});
+  HttpRequest first = post(server.url(), "first");
+  HttpRequest second = post(server.url(), "second");
+  // The connection comes free when the first gives up, and hardly any time is left for the second.
+  first.deadline = Steady::now() + 300ms;
+  second.deadline = first.deadline + 20ms;
+  std::promise<HttpReply> given_up;
+  http->send(std::move(first), [&](HttpReply reply) { given_up.set_value(std::move(reply)); });
+  server.wait_for_requests(1);
+  HttpReply late = http->exchange(std::move(second));
+  EXPECT_EQ(given_up.get_future().get().end, HttpEnd::kBroken);
+  EXPECT_EQ(late.end, HttpEnd::kNotSent);
+  EXPECT_EQ(server.request_count(), 1u);
+}
+
+TEST(HttpClient, AnExchangeMayHaveLessTimeThanItsRequest) {
+  ScriptedServer server(std::vector<Step>{Step::never()});
+  HttpRequest request = post(server.url(), "b");
+  request.exchange_time = 100ms;
+  EXPECT_EQ(client()->exchange(std::move(request)).end, HttpEnd::kBroken);
+}
+
 TEST(HttpClient, ManyThreadsAtOnce) {
   ScriptedServer server(
       [](const ServedRequest& request) { return Step::reply(200, request.body); });

@@ -124,8 +124,8 @@ const std::vector<CodeCase>& code_cases() {
        Outcome::kUnknown},
       {503, "ServiceUnavailable", "x", Trouble::kUnavailable, Outcome::kUnavailable,
        Outcome::kUnavailable},
-      {503, "NeverHeardOf", "x", Trouble::kUnavailable, Outcome::kUnavailable,
-       Outcome::kUnavailable},
+      // Something in front of the service may have passed the request on.
+      {503, "NeverHeardOf", "x", Trouble::kServerFault, Outcome::kUnavailable, Outcome::kUnknown},
       {502, "NeverHeardOf", "x", Trouble::kServerFault, Outcome::kUnavailable, Outcome::kUnknown},
       {429, "NeverHeardOf", "x", Trouble::kThrottledByAccount, Outcome::kThrottled,
        Outcome::kThrottled},
@@ -249,8 +249,10 @@ TEST(WireError, WhatIsNotTheService) {
   }
   EXPECT_EQ(read_error(307, error_body("ValidationException", "x")).trouble,
             Trouble::kNotTheService);
-  EXPECT_EQ(read_error(503, "").trouble, Trouble::kUnavailable);
-  EXPECT_EQ(read_error(503, "<html>").trouble, Trouble::kNotTheService);
+  for (const char* body : {"", "<html>"}) {
+    EXPECT_EQ(read_error(503, body).trouble, Trouble::kNotTheService);
+    EXPECT_TRUE(may_have_applied(read_error(503, body)));
+  }
   ServiceError page = read_error(403, "<b>\r\n\x1b[31m" + std::string(5000, 'x'));
   EXPECT_LT(page.message.size(), 120u) << "a page is not repeated whole";
   for (char c : page.message) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
@@ -263,7 +265,7 @@ TEST(WireError, WrongTypesAreAsGoodAsAbsent) {
        R"({"__type":null,"message":{},"CancellationReasons":[1,[],null],"ThrottlingReasons":[1,{}]})"}) {
     EXPECT_EQ(read_error(400, body).trouble, Trouble::kOther) << body;
     EXPECT_EQ(read_error(500, body).trouble, Trouble::kServerFault) << body;
-    EXPECT_EQ(read_error(503, body).trouble, Trouble::kUnavailable) << body;
+    EXPECT_EQ(read_error(503, body).trouble, Trouble::kServerFault) << body;
     EXPECT_EQ(read_error(500, body).code, "");
   }
 }

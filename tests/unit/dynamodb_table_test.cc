@@ -262,6 +262,17 @@ TEST_F(TableLife, DeletionWaitsUntilTheTableIsGone) {
   EXPECT_TRUE(client.all_asked());
 }
 
+TEST_F(TableLife, AnAcceptedDeletionIsNotSentAgain) {
+  describes("ACTIVE");
+  accepts("DeleteTable");
+  // What was read before the deletion, or a table that somebody else has made since.
+  describes("ACTIVE");
+  describes("ACTIVE");
+  describes_nothing();
+  EXPECT_TRUE(remove_table(task()));
+  EXPECT_TRUE(client.all_asked());
+}
+
 TEST_F(TableLife, DeletionWaitsForATableThatIsBusy) {
   describes("CREATING");
   client.expect("DeleteTable", trouble(ServiceTrouble::kTableBusy));
