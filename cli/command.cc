@@ -67,11 +67,19 @@ Result<Limiter> Globals::open_limiter(IfMissing if_missing) {
   return make_limiter(*std::move(store));
 }
 
-Limiter Globals::make_limiter(Store store) {
+Result<Limiter> Globals::open_reader() {
+  Result<Store> store = open_store(IfMissing::kFail);
+  if (!store) return store.error();
+  bool is_table = std::holds_alternative<DynamoDbOptions>(store_address);
+  return make_limiter(*std::move(store), !is_table && name_space == kDefaultNamespace);
+}
+
+Limiter Globals::make_limiter(Store store, bool register_name_space) {
   // Read after the store was opened, which may take a while.
   now();
   LimiterOptions options;
   options.name_space = name_space;
+  options.register_name_space = register_name_space;
   options.clock = clock_.get();
   options.audit = audit;
   if (!principal.empty()) options.principal = principal;

@@ -25,6 +25,9 @@
 
 namespace stint::cli {
 
+/// The namespace of those who name none.
+inline constexpr const char* kDefaultNamespace = "default";
+
 /// What to do with a store that does not exist.
 enum class IfMissing {
   kFail,    ///< `kNotFound`: for commands that only make sense on what is there.
@@ -54,7 +57,7 @@ class Globals {
   StoreAddress store_address = InMemory{};
   /// What an acknowledged write to a directory survives.
   Durability durability = Durability::kProcess;
-  std::string name_space = "default";
+  std::string name_space = kDefaultNamespace;
   /// The instant of --now, if given: commands act as if the clock stood there.
   std::optional<TimePoint> fixed_now;
   /// Whether changes leave audit events also where they need not, and on whose behalf.
@@ -82,8 +85,12 @@ class Globals {
   Result<DynamoDbOptions> table_options() const;
   /// A limiter of --namespace over the store, with a clock that stands at `now`.
   Result<Limiter> open_limiter(IfMissing if_missing);
-  /// The same over an opened store.
-  Limiter make_limiter(Store store);
+  /// The same for commands that only read or remove: a namespace that is not there is `kNotFound`
+  /// and stays so. In a store of one process the namespace "default" counts as there from the
+  /// beginning.
+  Result<Limiter> open_reader();
+  /// The same as `open_limiter` over an opened store.
+  Limiter make_limiter(Store store, bool register_name_space = true);
   /// How to show statuses of `limiter`: in the reader's zone, else in each limit's own.
   Viewpoint view(Limiter& limiter, const std::vector<LimitStatus>& statuses);
 

@@ -12,7 +12,6 @@
 #include "limiter/core.h"
 #include "ops/inspect.h"
 #include "ops/lease.h"
-#include "ops/namespaces.h"
 #include "stint/async.h"
 
 namespace stint {
@@ -147,8 +146,7 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     ns_ = core_.known_name_space(start_);
     try {
       if (ns_ == nullptr) {
-        resolving_.emplace(
-            ops::resolve_namespace(core_.options().name_space, random_, core_.now()));
+        resolving_.emplace(core_.look_up_name_space(random_));
         resolving_->start(runner());
         drive(core_.driver_setup(deadline_));
       } else {
@@ -170,11 +168,12 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
   void finished() noexcept override {
     if (broken()) return end(out_of_memory());
     if (resolving_) {
-      Result<std::string> id = resolving_->take_result();
+      Result<std::string> found = resolving_->take_result();
       resolving_.reset();
-      if (!id) return end(id.error());
       try {
-        ns_ = core_.learn_name_space(std::move(*id), start_);
+        Result<const std::string*> ns = core_.learn_name_space(std::move(found), start_);
+        if (!ns) return end(ns.error());
+        ns_ = *ns;
         run();
       } catch (const std::bad_alloc&) {
         end(out_of_memory());

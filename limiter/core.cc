@@ -149,13 +149,29 @@ const std::string* Core::known_name_space(Steady::time_point at) const {
   return name_space_.load(std::memory_order_acquire);
 }
 
-const std::string* Core::learn_name_space(std::string id, Steady::time_point at) {
+ops::Op<Result<std::string>> Core::look_up_name_space(Random& random) {
+  bool is_first = name_space_.load(std::memory_order_acquire) == nullptr;
+  return ops::resolve_namespace(options_.name_space,
+                                is_first && options_.register_name_space
+                                    ? ops::IfUnregistered::kRegister
+                                    : ops::IfUnregistered::kFail,
+                                random, clock_->now());
+}
+
+Result<const std::string*> Core::learn_name_space(Result<std::string> found,
+                                                  Steady::time_point at) {
   std::lock_guard lock(name_spaces_mutex_);
   const std::string* before = name_space_.load(std::memory_order_relaxed);
-  if (before == nullptr || *before != id) {
-    auto known = std::find(name_spaces_.begin(), name_spaces_.end(), id);
+  if (!found) {
+    if (before == nullptr || found.error().code() != ErrorCode::kNotFound) return found.error();
+    return Error(ErrorCode::kNotFound, "the namespace \"" + options_.name_space +
+                                           "\" was deleted; it has to be registered anew before "
+                                           "it is used again");
+  }
+  if (before == nullptr || *before != *found) {
+    auto known = std::find(name_spaces_.begin(), name_spaces_.end(), *found);
     name_space_.store(
-        known != name_spaces_.end() ? &*known : &name_spaces_.emplace_front(std::move(id)),
+        known != name_spaces_.end() ? &*known : &name_spaces_.emplace_front(*std::move(found)),
         std::memory_order_release);
     // Afterwards: who has learnt the former id by now remembers nothing by it.
     if (before != nullptr) caches_.clear();
@@ -176,10 +192,7 @@ Result<const std::string*> Core::name_space(Steady::time_point at, Steady::time_
   // One caller asks; the others wait for what it learns.
   std::lock_guard lock(resolving_);
   if (const std::string* known = known_name_space(at)) return known;
-  Result<std::string> id = run(ops::resolve_namespace(options_.name_space, random, clock_->now()),
-                               driver_setup(deadline));
-  if (!id) return id.error();
-  return learn_name_space(std::move(*id), at);
+  return learn_name_space(run(look_up_name_space(random), driver_setup(deadline)), at);
 }
 
 Status Core::check(const AcquireRequest& request, Steady::time_point start) const {

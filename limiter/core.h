@@ -63,8 +63,12 @@ class Core final : public internal::LeaseEnder {
   /// The id of the namespace, which lives as long as this object; null when it was never looked up,
   /// or too long ago.
   const std::string* known_name_space(Steady::time_point at) const;
-  /// Remembers an id that was looked up at `at`.
-  const std::string* learn_name_space(std::string id, Steady::time_point at);
+  /// Looks the name up. Only the first time may it be registered: a namespace that an administrator
+  /// deletes stays deleted, whatever traffic it still has. `random` outlives the operation.
+  ops::Op<Result<std::string>> look_up_name_space(Random& random);
+  /// Remembers what `look_up_name_space` found at `at`. Errors: those of looking it up; `kNotFound`
+  /// says so where the namespace was there before.
+  Result<const std::string*> learn_name_space(Result<std::string> found, Steady::time_point at);
   /// Has the next call look the name up again.
   void forget_name_space(const std::string* id);
   /// The id, looked up by a blocking call if need be.
@@ -91,6 +95,7 @@ class Core final : public internal::LeaseEnder {
       if (result.ok() || result.error().code() != ErrorCode::kInvalidArgument) return result;
       generation = cache_generation();
       Result<const std::string*> present = name_space(start, deadline, random);
+      if (!present && present.error().code() == ErrorCode::kNotFound) return present.error();
       if (!present || **present == **ns) return result;
       ns = present;
     }

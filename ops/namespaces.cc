@@ -165,7 +165,13 @@ Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& ran
   co_return Error(ErrorCode::kConflict, "the namespace could not be registered; try again");
 }
 
-Op<Result<std::string>> resolve_namespace(std::string name, Random& random, TimePoint now) {
+Op<Result<std::string>> resolve_namespace(std::string name, IfUnregistered if_unregistered,
+                                          Random& random, TimePoint now) {
+  if (if_unregistered == IfUnregistered::kFail) {
+    Result<schema::NamespaceRecord> known = co_await find_namespace(std::move(name));
+    if (!known) co_return known.error();
+    co_return std::move(known->id);
+  }
   Result<RegisteredNamespace> found = co_await register_namespace(std::move(name), random, now);
   if (!found) co_return found.error();
   co_return std::move(found->record.id);

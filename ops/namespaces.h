@@ -33,8 +33,13 @@ struct RegisteredNamespace {
 /// Errors: `kInvalidArgument` for a name that may not be; `kConflict` when others are at it.
 Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& random, TimePoint now);
 
-/// The id of a namespace, registered if it is new. The same requests and errors.
-Op<Result<std::string>> resolve_namespace(std::string name, Random& random, TimePoint now);
+/// What becomes of a namespace that is looked up and not there.
+enum class IfUnregistered { kRegister, kFail };
+
+/// The id of a namespace. Requests and errors as `register_namespace`, or, where it may not be
+/// registered, as `find_namespace`.
+Op<Result<std::string>> resolve_namespace(std::string name, IfUnregistered if_unregistered,
+                                          Random& random, TimePoint now);
 
 /// Errors: `kNotFound`, also for one that was deleted; `kInvalidArgument`. One request.
 Op<Result<schema::NamespaceRecord>> find_namespace(std::string name);

@@ -79,7 +79,7 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
   if (arguments.max < 1) {
     return Error::invalid("max", std::to_string(arguments.max), "must be at least 1");
   }
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<AuditPage> page = read_pages(*limiter, *subject, arguments);
   if (!page) return page.error();

@@ -49,7 +49,7 @@ Result<int> run_available(const AvailableArguments& arguments, Globals& globals)
   }
   Result<std::vector<Consume>> need = parse_amounts("need", arguments.need);
   if (!need) return need.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<Availability> availability =
       limiter->available(arguments.entity, arguments.resource, *need);

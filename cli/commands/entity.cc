@@ -77,7 +77,7 @@ Result<int> run_create(const CreateArguments& arguments, Globals& globals) {
 
 Result<int> run_show(const std::string& id, Globals& globals) {
   if (Status status = model::validate_entity_id("entity", id); !status) return status.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<Entity> entity = limiter->get_entity(id);
   if (!entity) return entity.error();
@@ -113,7 +113,7 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
   if (arguments.max < 1) {
     return Error::invalid("max", std::to_string(arguments.max), "must be at least 1");
   }
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<EntityPage> page = read_pages(*limiter, arguments);
   if (!page) return page.error();
@@ -145,7 +145,7 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
 
 Result<int> run_delete(const std::string& id, Globals& globals) {
   if (Status status = model::validate_entity_id("entity", id); !status) return status.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<std::int64_t> removed = limiter->delete_entity(id);
   if (!removed) return removed.error();

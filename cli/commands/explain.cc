@@ -399,7 +399,7 @@ Result<int> run_explain(const ExplainArguments& arguments, Globals& globals) {
   }
   Result<std::vector<Consume>> need = parse_amounts("need", arguments.need);
   if (!need) return need.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<std::vector<ExplainedBucket>> buckets = gather(*limiter, arguments, globals.now());
   if (!buckets) return buckets.error();

@@ -181,7 +181,7 @@ Result<int> run_set(const SetArguments& arguments, Globals& globals) {
 Result<int> run_get(const ScopeArguments& arguments, Globals& globals) {
   Result<Scope> scope = parse_scope(arguments);
   if (!scope) return scope.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<ScopeConfig> config = limiter->get_limits(*scope);
   if (!config) return config.error();
@@ -206,7 +206,7 @@ Result<int> run_get(const ScopeArguments& arguments, Globals& globals) {
 Result<int> run_delete(const DeleteArguments& arguments, Globals& globals) {
   Result<Scope> scope = parse_scope(arguments.scope);
   if (!scope) return scope.error();
-  Result<Limiter> limiter = globals.open_limiter(IfMissing::kFail);
+  Result<Limiter> limiter = globals.open_reader();
   if (!limiter) return limiter.error();
   Result<LimitsChange> change = limiter->delete_limits(*scope, arguments.dry_run);
   if (!change) return change.error();

@@ -50,6 +50,9 @@ struct LimiterOptions {
   /// Buckets expire this many recovery times after their last refill; zero: never. Buckets with
   /// limits of an entity level never expire.
   int ttl_multiplier = 7;
+  /// Whether the first call registers a namespace that is not there. False: calls on such a
+  /// namespace are `kNotFound` and leave nothing behind.
+  bool register_name_space = true;
   /// Whether changes of entities and limits leave audit events, which takes one more write for
   /// each. On a distributed store they always do.
   bool audit = false;
@@ -79,8 +82,9 @@ struct LimiterOptions {
 /// So is `acquire` with such limits of its own, which are looked into once.
 class STINT_EXPORT Limiter {
  public:
-  /// The namespace is registered by the first call if needed; that call reports its errors, and
-  /// every call those of the options.
+  /// The namespace is registered by the first call if needed and allowed; that call reports its
+  /// errors, and every call those of the options. Later on it is only looked up, once in five
+  /// minutes: after another program deleted it, calls are `kNotFound` until it is there again.
   explicit Limiter(Store store, LimiterOptions options = {});
   ~Limiter();
   /// A limiter that was moved from must only be destroyed or assigned to.

@@ -764,6 +764,21 @@ class Stores(StintTest):
         self.set_limits("rpm:5/min", scope=["--system", "--namespace", "one"])
         self.stint("limits", "get", "--system", "--namespace", "two", code=4)
 
+    def test_reading_registers_no_namespace(self):
+        self.set_limits("rpm:5/min", scope=["--system", "--namespace", "one"])
+        for command in (["available", "user-1", "api"], ["explain", "user-1", "api"],
+                        ["limits", "get", "--system"], ["limits", "delete", "--system"],
+                        ["audit", "list", "--system"], ["entity", "show", "user-1"],
+                        ["entity", "list"], ["entity", "children", "user-1"],
+                        ["entity", "delete", "user-1"]):
+            with self.subTest(command=command):
+                answer = self.stint(*command, "--namespace", "oen", code=4)
+                self.assertIn('there is no namespace "oen"', answer.err)
+        listed = self.stint("namespace", "list", "--json").json["namespaces"]
+        self.assertEqual([one["name"] for one in listed], ["one"])
+        # That of those who name none is always there.
+        self.assertIn("no limits", self.stint("available", "user-1", "api").out)
+
     def test_a_directory_of_something_else_is_left_alone(self):
         self.store.mkdir()
         (self.store / "letter.txt").write_text("dear")

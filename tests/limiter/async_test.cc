@@ -15,6 +15,8 @@
 
 #include "base/random.h"
 #include "limiter/store_handle.h"
+#include "schema/keys.h"
+#include "schema/records.h"
 #include "stint/async.h"
 #include "store/memory/memory_engine.h"
 #include "testing/fake_clock.h"
@@ -129,6 +131,38 @@ TEST_F(AsyncLater, AnAcquireEndsWhenTheStoreHasAnswered) {
   EXPECT_TRUE(ended->status);
   EXPECT_EQ(left("rph"), 100);
   EXPECT_EQ(left("s"), 50);
+}
+
+TEST_F(AsyncLater, ADeletedNamespaceIsNotRegisteredAgain) {
+  std::optional<Result<Decision>> answer;
+  begin(answer);
+  engine->answer_all();
+  ASSERT_TRUE(answer && answer->ok());
+  auto execute = [this](store::RequestRef request) {
+    store::Call call;
+    call.request = request;
+    faulty->execute(std::span<store::Call>(&call, 1));
+    return std::move(call.reply);
+  };
+  store::Key by_name = schema::namespace_name_key("default");
+  store::GetRequest get(by_name, store::Consistency::kStrong);
+  store::ImagePtr record = std::get<store::GetReply>(execute(&get)).image;
+  ASSERT_TRUE(record);
+  std::string id = schema::decode_namespace(*record)->id;
+  for (const store::Key& key :
+       {by_name, schema::bucket_key(id, "user", "api", 0), schema::config_key(id, "user", "api")}) {
+    store::DeleteRequest remove(key, nullptr);
+    execute(&remove);
+  }
+
+  for (int i = 0; i < 2; ++i) {
+    begin(answer);
+    engine->answer_all();
+    ASSERT_TRUE(answer && !answer->ok());
+    EXPECT_EQ(answer->error().code(), ErrorCode::kNotFound) << answer->error().message();
+    EXPECT_NE(answer->error().reason().find("was deleted"), std::string::npos);
+  }
+  EXPECT_FALSE(std::get<store::GetReply>(execute(&get)).image);
 }
 
 TEST_F(AsyncLater, ManyCallsInFlightAdmitWhatThereIsInAnyOrderOfAnswers) {

@@ -150,5 +150,49 @@ TEST_P(Namespaces, OthersInTheWayAreWaitedForThreeTimes) {
   EXPECT_EQ(list_namespaces(store).value().size(), 1u);
 }
 
+class NamespaceInUse : public LimiterTest {};
+STINT_ON_EVERY_STORE(NamespaceInUse);
+
+TEST_P(NamespaceInUse, TrafficDoesNotRegisterADeletedNamespaceAgain) {
+  limiter->set_limits(Scope::resource(kApi), {Limit::per_hour("rph", 10)}).value();
+  AcquireRequest request{.entity = kUser, .resource = kApi, .consume = {{"rph", 1}}};
+  Lease open = std::move(limiter->acquire(request).value().lease());
+  open.adjust("rph", MilliTokens(1'000)).value();
+  store::Key by_name = schema::namespace_name_key("default");
+  std::string id = name_space_id();
+  store::ImagePtr registered = item(by_name);
+  for (const store::Key& key : {by_name, bucket_key(), schema::config_key(id, "", kApi)}) {
+    delete_item(key);
+  }
+
+  for (int i = 0; i < 2; ++i) {
+    Result<Decision> refused = limiter->acquire(request);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::kNotFound);
+    EXPECT_NE(refused.error().reason().find("\"default\" was deleted"), std::string::npos);
+  }
+  EXPECT_EQ(open.settle().error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(limiter->get_limits(Scope::resource(kApi)).error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(item(by_name));
+
+  put_item(registered);
+  limiter->set_limits(Scope::resource(kApi), {Limit::per_hour("rph", 10)}).value();
+  EXPECT_TRUE(limiter->acquire(request).value());
+}
+
+TEST_P(NamespaceInUse, ReadersRegisterNoNamespace) {
+  LimiterOptions options = this->options();
+  options.name_space = "mistyped";
+  options.register_name_space = false;
+  Limiter reader = another_limiter(options);
+  EXPECT_EQ(reader.available(kUser, kApi).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(reader.create_entity(kUser).error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(item(schema::namespace_name_key("mistyped")));
+
+  options.register_name_space = true;
+  another_limiter(options).create_entity(kUser).value();
+  EXPECT_TRUE(reader.get_entity(kUser));
+}
+
 }  // namespace
 }  // namespace stint::test
