@@ -61,7 +61,7 @@ Result<AuditEvent> to_event(const schema::AuditEvent& stored) {
   event.principal = stored.principal;
   event.resource = stored.resource;
   event.details = store::to_plain_json(store::Value::map(stored.details));
-  if (stored.expires_at_s) event.expires_at = from_epoch_ms(*stored.expires_at_s * 1000);
+  if (stored.expires_at_s) event.expires_at = from_epoch_s(*stored.expires_at_s);
   return event;
 }
 

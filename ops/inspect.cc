@@ -248,7 +248,7 @@ BucketExplanation explain_leg(const Context& cx, const Leg& leg, TimePoint now) 
   explanation.write_units = cost.write_units;
   explanation.index_write_units = cost.index_write_units;
   if (leg.state.expires_at_s) {
-    explanation.expires_at = from_epoch_ms(*leg.state.expires_at_s * 1000);
+    explanation.expires_at = from_epoch_s(*leg.state.expires_at_s);
   }
   explanation.valid_until = leg.state.valid_until;
   return explanation;

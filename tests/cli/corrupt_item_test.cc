@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <unistd.h>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -47,8 +49,9 @@ class CliCorruptItem : public testing::Test {
   std::string error_code() const { return answer_.at("error").at("code").get<std::string>(); }
 
   // Replaces one attribute of one item behind the program's back.
+  template <typename T>
   void overwrite(const std::function<store::Key(std::string_view ns)>& key_in,
-                 const char* attribute, const char* text) {
+                 const char* attribute, T value) {
     Result<std::shared_ptr<store::Engine>> engine =
         store::open_rocksdb_engine((directory_ / "data").string(), {false, false});
     ASSERT_TRUE(engine.ok()) << engine.error().message();
@@ -59,7 +62,8 @@ class CliCorruptItem : public testing::Test {
     store::ImagePtr item = get(**engine, key_in(*id));
     ASSERT_TRUE(item);
     ASSERT_TRUE(item->has(store::intern(attribute)));
-    store::ImagePtr broken = store::ImageBuilder(*item).set(store::intern(attribute), text).build();
+    store::ImagePtr broken =
+        store::ImageBuilder(*item).set(store::intern(attribute), value).build();
     store::PutRequest put(broken, nullptr);
     store::Call call{&put, {}};
     (*engine)->execute({&call, 1});
@@ -98,6 +102,22 @@ TEST_F(CliCorruptItem, ConfigurationFailsAloneWithCode6) {
   EXPECT_EQ(error_code(), "corrupt");
   EXPECT_EQ(stint({"acquire", "new", "api", "--consume", "rpm=1"}), kExitCorrupt);
   EXPECT_EQ(stint({"acquire", "new", "other", "--consume", "rpm=1"}), kExitOk);
+}
+
+TEST_F(CliCorruptItem, AnExpiryBeyondAllCalendarsIsShownAsTheirLastInstant) {
+  constexpr std::int64_t kEndOf9999Ms = 253'402'300'799'000;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  overwrite([](std::string_view ns) { return schema::bucket_key(ns, "broken", "api", 0); }, "ttl",
+            kMost);
+  EXPECT_EQ(stint({"explain", "broken", "api"}), kExitOk);
+  EXPECT_EQ(answer_.at("buckets").at(0).at("expires_at_ms"), kEndOf9999Ms);
+
+  ASSERT_EQ(stint({"--audit", "entity", "create", "new"}), kExitOk);
+  ASSERT_EQ(stint({"audit", "list", "new"}), kExitOk);
+  std::string id = answer_.at("events").at(0).at("id").get<std::string>();
+  overwrite([&](std::string_view ns) { return schema::audit_key(ns, "new", id); }, "ttl", kMost);
+  EXPECT_EQ(stint({"audit", "list", "new"}), kExitOk);
+  EXPECT_EQ(answer_.at("events").at(0).at("expires_at_ms"), kEndOf9999Ms);
 }
 
 }  // namespace
