@@ -78,17 +78,10 @@ Op<Result<StoreRecords>> read_records(bool shared) {
   co_return records;
 }
 
-Result<schema::StoreRecord> check_records(const StoreRecords& records,
-                                          const schema::StoreRecord& fresh,
-                                          std::optional<ResetRule> demanded, bool shared) {
-  if (shared) {
-    if (!records.version) {
-      return Error(ErrorCode::kCorrupt, "the store has a record of stint, but no version record");
-    }
-    Result<schema::VersionRecord> version = schema::decode_version(*records.version);
-    if (!version) return version.error();
-    if (Status usable = check_version(*version); !usable) return usable.error();
-  }
+/// What the store is by its records, whatever the version record says.
+Result<schema::StoreRecord> check_own_record(const StoreRecords& records,
+                                             const schema::StoreRecord& fresh,
+                                             std::optional<ResetRule> demanded, bool shared) {
   Result<schema::StoreRecord> record =
       records.own ? schema::decode_store_record(*records.own) : record_of_foreign_table(fresh);
   if (!record) return record.error();
@@ -98,6 +91,22 @@ Result<schema::StoreRecord> check_records(const StoreRecords& records,
                  "without");
   }
   return check_record(*record, demanded);
+}
+
+Result<schema::StoreRecord> check_records(const StoreRecords& records,
+                                          const schema::StoreRecord& fresh,
+                                          std::optional<ResetRule> demanded, bool shared) {
+  if (shared) {
+    if (!records.version) {
+      return Error(ErrorCode::kCorrupt,
+                   "the store has a record of stint, but no version record; `stint table create` "
+                   "writes it anew");
+    }
+    Result<schema::VersionRecord> version = schema::decode_version(*records.version);
+    if (!version) return version.error();
+    if (Status usable = check_version(*version); !usable) return usable.error();
+  }
+  return check_own_record(records, fresh, demanded, shared);
 }
 
 }  // namespace
@@ -110,17 +119,30 @@ Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Result<StoreRecords> found = co_await read_records(shared);
     if (!found) co_return found.error();
-    if (found->own || found->version) co_return check_records(*found, fresh, demanded, shared);
-    if (!create) co_return Error(ErrorCode::kNotFound, "there is no store of stint here");
+    bool has_own = static_cast<bool>(found->own);
+    bool lacks_version = shared && has_own && !found->version;
+    if (lacks_version && create) {
+      Result<schema::StoreRecord> own = check_own_record(*found, fresh, demanded, shared);
+      if (!own) co_return own.error();
+    } else if (has_own || found->version) {
+      co_return check_records(*found, fresh, demanded, shared);
+    } else if (!create) {
+      co_return Error(ErrorCode::kNotFound, "there is no store of stint here");
+    }
     store::Condition absent;
     absent.require(store::Term{store::Test::kItemAbsent});
     std::vector<store::TransactItem> items;
-    items.emplace_back(store::PutRequest(schema::encode_store_record(fresh), &absent));
+    if (!has_own) {
+      items.emplace_back(store::PutRequest(schema::encode_store_record(fresh), &absent));
+    }
     items.emplace_back(
         store::PutRequest(schema::encode_version(schema::initial_version_record(now)), &absent));
     store::TransactRequest create_records(items, std::string());
     auto created = co_await ask(create_records);
-    if (created.outcome == store::Outcome::kOk) co_return fresh;
+    if (created.outcome == store::Outcome::kOk) {
+      if (!has_own) co_return fresh;
+      continue;  // by what the older record says
+    }
     // Lost against another program that creates the same store: what it wrote counts.
     if (!may_be_there(created.outcome)) co_return error_of(created);
   }

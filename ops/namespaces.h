@@ -14,12 +14,13 @@
 
 namespace stint::ops {
 
-/// Reads the store's record, and writes it and the version record where there is none.
+/// Reads the store's record, and writes it and the version record where there is none; where only
+/// the version record of a shared store is missing, that one.
 /// `demanded`: the reset rule that the caller insists on. `shared`: other programs may use the
 /// store, so its version record counts, too; a table that has only that one is of the other
 /// package. Errors: `kVersionMismatch` for a newer format, another reset rule, and as
-/// `check_version`; `kNotFound` without a record when `create` is false; `kCorrupt` when only one
-/// of the two is there that cannot be alone. One round trip to what exists.
+/// `check_version`; without `create`, `kNotFound` without a record, and `kCorrupt` when only one of
+/// the two is there that cannot be alone. One round trip to what exists.
 Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
                                            std::optional<ResetRule> demanded, bool create,
                                            bool shared, TimePoint now);

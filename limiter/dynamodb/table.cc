@@ -66,7 +66,9 @@ Result<bool> complete_records(const limiter::DynamoDbConnection& connection,
   engine->set_layout(layout);
   options.create_if_missing = false;
   Result<Store> store = limiter::open_store(engine, options);
-  bool missing = !store && store.error().code() == ErrorCode::kNotFound;
+  // One of the two may be gone, which is corrupt until it is written.
+  bool missing = !store && (store.error().code() == ErrorCode::kNotFound ||
+                            store.error().code() == ErrorCode::kCorrupt);
   if (missing) {
     options.create_if_missing = true;
     store = limiter::open_store(engine, options);

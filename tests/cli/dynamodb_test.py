@@ -271,6 +271,18 @@ class TableLife(TableTest):
         self.assertIn("#VERSION", items)
         self.assertIn("#NAMESPACE#default", items)
 
+    def test_a_lost_version_record_is_written_again(self):
+        self.stint("table", "create", "--reset-rule", "local_day")
+        whole = self.items()
+        self.server.call("DeleteItem", {"TableName": self.table, "Key": {
+            "PK": {"S": "_/SYSTEM#"}, "SK": {"S": "#VERSION"}}})
+        self.assertIn("stint table create", self.stint("entity", "list", code=6).err)
+        self.assertIn("stint table create", self.stint("doctor", code=7).out)
+        self.stint("table", "create")
+        self.assertEqual(self.items()["#STINT"], whole["#STINT"])
+        self.assertIn("#VERSION", self.items())
+        self.stint("doctor")
+
     def test_a_table_of_the_python_package_stays_one(self):
         # Made by hand as rules 1.1 and 1.5 say; tests/interop does it with the package itself.
         self.server.call("CreateTable", {

@@ -229,7 +229,29 @@ TEST_F(VersionGate, WithoutAVersionRecordNoFeatureIsUsed) {
   memory->execute(std::span<store::Call>(&call, 1));
   EXPECT_EQ(code_of(set(limiter, session())), ErrorCode::kVersionMismatch);
   EXPECT_TRUE(set(limiter, plain()));
-  EXPECT_EQ(open().error().code(), ErrorCode::kCorrupt);
+  EXPECT_EQ(open_existing().error().code(), ErrorCode::kCorrupt);
+}
+
+TEST_F(VersionGate, AVersionRecordThatIsGoneIsWrittenByACreation) {
+  StoreOptions options;
+  options.reset_rule = ResetRule::kLocalDay;
+  open(options).value();
+  store::ImagePtr own = item(schema::store_record_key());
+  store::Key key = schema::version_key();
+  store::DeleteRequest request(key, nullptr);
+  store::Call call;
+  call.request = &request;
+  memory->execute(std::span<store::Call>(&call, 1));
+
+  options.reset_rule = ResetRule::kCompatible;
+  EXPECT_EQ(open(options).error().code(), ErrorCode::kVersionMismatch);
+  EXPECT_FALSE(item(key));
+  EXPECT_EQ(open_existing().error().code(), ErrorCode::kCorrupt);
+  engine->plan(Fault::reply_lost().on(RequestKind::kTransact));
+  EXPECT_EQ(open().value().reset_rule(), ResetRule::kLocalDay);
+  EXPECT_EQ(record().client_min_version, "0.0.0");
+  EXPECT_EQ(item(schema::store_record_key())->size_bytes(), own->size_bytes());
+  EXPECT_TRUE(open_existing());
 }
 
 TEST_F(VersionGate, ARaiseThatOthersAreFasterWithIsTriedThreeTimes) {
