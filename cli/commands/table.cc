@@ -110,7 +110,8 @@ Result<int> run_create(const CreateArguments& arguments, Globals& globals) {
   std::optional<ProgressLine> line(std::in_place, globals.err, error_stream_is_terminal());
   Result<TableDescription> table = create_table(*dynamodb, *layout, options, shown_by(line));
   line.reset();
-  if (!table) return table.error();
+  bool is_whole = !table && table.error().code() == ErrorCode::kExists;
+  if (!table && !is_whole) return table.error();
   if (!arguments.empty) {
     // Other programs expect theirs to be there.
     Result<Store> store = globals.open_store(IfMissing::kFail);
@@ -118,7 +119,10 @@ Result<int> run_create(const CreateArguments& arguments, Globals& globals) {
     Result<NamespaceRegistration> registered =
         register_namespace(*store, globals.name_space, globals.now());
     if (!registered) return registered.error();
+    // An earlier creation was stopped just before.
+    if (is_whole && registered->is_new) table = describe_table(*dynamodb);
   }
+  if (!table) return table.error();
   print_table(globals, *table);
   return kExitOk;
 }

@@ -114,8 +114,8 @@ struct Diagnosis {
 };
 
 /// Looks at everything that a limiter needs of a table: credentials, region and endpoint, clock,
-/// table, indexes, expiry, stream, version and permissions, in turn. Writes nothing but one item of
-/// its own, removed at once, to see whether it may. Never fails: trouble is a verdict.
+/// table, indexes, expiry, stream, version, namespaces and permissions, in turn. Writes nothing but
+/// one item of its own, removed at once, to see whether it may. Never fails: trouble is a verdict.
 STINT_EXPORT std::vector<Diagnosis> diagnose_dynamodb(const DynamoDbOptions& dynamodb);
 
 }  // namespace stint

@@ -39,8 +39,9 @@ constexpr Millis kUnseenOffset{2'000};
 constexpr Millis kMostOffset{60'000};
 constexpr std::chrono::seconds kProbeLife{3'600};
 
-constexpr std::array kQuestions = {"region",  "endpoint", "clock",  "credentials", "table",
-                                   "indexes", "expiry",   "stream", "version",     "permissions"};
+constexpr std::array kQuestions = {"region",  "endpoint",   "clock",      "credentials",
+                                   "table",   "indexes",    "expiry",     "stream",
+                                   "version", "namespaces", "permissions"};
 
 constexpr const char* kCompleteIt = "`stint table create` completes the table";
 
@@ -75,6 +76,7 @@ class Examination {
     if (find_place() && reach() && get_credentials() && describe()) {
       look_at_expiry();
       look_at_version();
+      look_at_namespaces();
       try_permissions();
     }
     return std::move(answers_);
@@ -105,6 +107,7 @@ class Examination {
   void look_at_stream(const std::vector<dynamodb::TableProblem>& problems);
   void look_at_expiry();
   void look_at_version();
+  void look_at_namespaces();
   void try_permissions();
   void report_permissions(bool probe_left, const std::string& probe);
 
@@ -435,6 +438,32 @@ void Examination::look_at_version() {
   }
   answer("version", Verdict::kGood,
          finding + "; reset rule " + std::string(schema::to_string(record->reset_rule)));
+}
+
+void Examination::look_at_namespaces() {
+  const std::string partition = schema::version_key().pk();
+  store::QueryRequest query(store::Index::kTable, partition,
+                            std::string(schema::kNamespaceNamePrefix), 1);
+  store::RequestRef ref(&query);
+  dynamodb::CallResult result = call(ref);
+  if (const auto* trouble = std::get_if<dynamodb::CallTrouble>(&result)) {
+    answer("namespaces", Verdict::kSkipped, "cannot be read: " + text_of(*trouble));
+    return;
+  }
+  store::Reply reply = store::QueryReply();
+  Status read = dynamodb::read_reply(ref, *std::get_if<std::string>(&result), reply);
+  if (!read) {
+    answer("namespaces", Verdict::kBad, read.error().reason(), "look at the endpoint's name");
+    return;
+  }
+  if (std::get_if<store::QueryReply>(&reply)->images.empty()) {
+    answer("namespaces", Verdict::kWarning,
+           "none is registered: commands that only read find nothing, and other programs expect "
+           "theirs to be there",
+           "`stint table create` or `stint namespace register` registers one");
+    return;
+  }
+  answer("namespaces", Verdict::kGood, "registered");
 }
 
 bool Examination::try_out(const std::string& name, const std::string& action,

@@ -25,7 +25,7 @@ import dynoxide  # noqa: E402
 STINT = os.environ.get("STINT", "stint")
 NOON = "2027-01-13T12:00:00Z"
 QUESTIONS = ["region", "endpoint", "clock", "credentials", "table", "indexes", "expiry", "stream",
-             "version", "permissions"]
+             "version", "namespaces", "permissions"]
 PROBE = "#STINT#PROBE#"
 INDEXES = 4
 TABLE_NUMBERS = itertools.count(1)
@@ -184,6 +184,14 @@ class TableTest(unittest.TestCase):
             "TableName": self.table,
             "TimeToLiveSpecification": {"Enabled": enabled, "AttributeName": "ttl"}})
 
+    def put_namespace(self):
+        for key in ("#NAMESPACE#default", "#NSID#abcdefghijk"):
+            self.server.call("PutItem", {"TableName": self.table, "Item": {
+                "PK": {"S": "_/SYSTEM#"}, "SK": {"S": key}, "GSI4PK": {"S": "_"},
+                "GSI4SK": {"S": "_/SYSTEM#"}, "namespace_id": {"S": "abcdefghijk"},
+                "namespace_name": {"S": "default"}, "status": {"S": "active"},
+                "created_at": {"S": "2027-01-13T12:00:00Z"}}})
+
     def put_version(self, **attributes):
         item = {"PK": {"S": "_/SYSTEM#"}, "SK": {"S": "#VERSION"}, "GSI4PK": {"S": "_"},
                 "GSI4SK": {"S": "_/SYSTEM#"}, "schema_version": {"S": "0.10.0"},
@@ -236,6 +244,16 @@ class TableLife(TableTest):
         answer = self.stint("table", "create", "--json", code=5)
         self.assertEqual(answer.json["error"]["code"], "exists")
         self.assertEqual(self.items(), before)
+
+    def test_a_namespace_that_is_missing_is_registered_in_a_whole_table(self):
+        self.stint("table", "create", "--empty")
+        self.assertIn("none is registered", self.stint("doctor").out)
+        self.stint("entity", "list", code=4)
+        self.stint("table", "create", "--empty", code=5)
+        self.assertEqual(self.stint("table", "create", "--json").json["table"], self.table)
+        self.assertIn("#NAMESPACE#default", self.items())
+        self.stint("table", "create", code=5)
+        self.assertNotIn("warning", self.stint("doctor").out)
 
     def test_a_lean_table(self):
         made = self.stint("table", "create", "--layout", "lean", "--json").json
@@ -589,6 +607,7 @@ class Doctor(TableTest):
         self.make_elsewhere()
         self.switch_expiry(True)
         self.put_version()
+        self.put_namespace()
         self.assert_only(self.doctor(0), "stream", "warning", "off", "stint table create")
 
     def test_a_table_that_demands_a_newer_client(self):
