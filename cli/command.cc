@@ -153,6 +153,12 @@ Result<std::vector<Consume>> parse_amounts(const std::string& field,
   return amounts;
 }
 
+void report_left_out(Globals& globals, const std::vector<std::string>& reasons) {
+  for (const std::string& reason : reasons) {
+    globals.err << "stint: left out: " << reason << '\n';
+  }
+}
+
 Status check_target(const std::string& entity, const std::string& resource) {
   if (Status status = model::validate_entity_id("entity", entity); !status) return status;
   return model::validate_resource(resource);

@@ -125,6 +125,9 @@ CLI::Option* add_amounts_option(CLI::App& command, const std::string& name,
 Result<std::vector<Consume>> parse_amounts(const std::string& field,
                                            const std::vector<std::string>& values);
 
+/// Tells on the error stream why a listing leaves records out.
+void report_left_out(Globals& globals, const std::vector<std::string>& reasons);
+
 /// The ids that most commands take. Errors: `kInvalidArgument`.
 Status check_target(const std::string& entity, const std::string& resource);
 

@@ -81,16 +81,21 @@ Result<NamespaceInfo> find_namespace(const Store& store, std::string_view name) 
   return info_of(*record);
 }
 
-Result<std::vector<NamespaceInfo>> list_namespaces(const Store& store) {
-  Result<std::vector<schema::NamespaceRecord>> records = run(store, ops::list_namespaces());
-  if (!records) return records.error();
-  std::vector<NamespaceInfo> namespaces;
-  for (const schema::NamespaceRecord& record : *records) {
+Result<NamespaceList> list_namespaces(const Store& store) {
+  Result<ops::NamespaceListing> found = run(store, ops::list_namespaces());
+  if (!found) return found.error();
+  NamespaceList list;
+  list.unreadable = std::move(found->unreadable);
+  for (const schema::NamespaceRecord& record : found->records) {
     Result<NamespaceInfo> info = info_of(record);
-    if (!info) return info.error();
-    namespaces.push_back(*std::move(info));
+    if (info) {
+      list.namespaces.push_back(*std::move(info));
+    } else {
+      list.unreadable.push_back("namespace \"" + Error::invalid("", record.name, "").value() +
+                                "\": " + info.error().reason());
+    }
   }
-  return namespaces;
+  return list;
 }
 
 }  // namespace stint

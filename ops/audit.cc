@@ -8,6 +8,7 @@
 #include "model/names.h"
 #include "schema/audit_details.h"
 #include "schema/entity_item.h"
+#include "schema/item_reader.h"
 #include "schema/keys.h"
 #include "schema/records.h"
 
@@ -50,9 +51,9 @@ Op<std::int64_t> retention_days(Context& cx, TimePoint now) {
   co_return retention_by(record->get());
 }
 
-Result<AuditEvent> to_event(const schema::AuditEvent& stored) {
+Result<AuditEvent> to_event(const store::Image& item, const schema::AuditEvent& stored) {
   Result<TimePoint> at = schema::parse_iso_seconds(stored.timestamp);
-  if (!at) return at.error();
+  if (!at) return schema::corrupt_item(item, "timestamp " + at.error().reason());
   AuditEvent event;
   event.id = stored.event_id;
   event.subject = stored.entity;
@@ -125,12 +126,17 @@ Op<Result<AuditPage>> list_events(Context& cx, const Scope& scope,
   AuditPage page;
   for (const store::ImagePtr& image : reply.images) {
     Result<schema::AuditEvent> stored = schema::decode_audit_event(*image);
-    if (!stored) co_return stored.error();
     // Expired items may stay for a while.
-    if (stored->expires_at_s && *stored->expires_at_s <= to_epoch_s(now)) continue;
-    Result<AuditEvent> event = to_event(*stored);
-    if (!event) co_return event.error();
-    page.events.push_back(std::move(*event));
+    bool expired = stored && stored->expires_at_s && *stored->expires_at_s <= to_epoch_s(now);
+    if (expired) continue;
+    // One odd record of another program must not hide the others.
+    Result<AuditEvent> event =
+        stored ? to_event(*image, *stored) : Result<AuditEvent>(stored.error());
+    if (event) {
+      page.events.push_back(std::move(*event));
+    } else {
+      page.unreadable.push_back(event.error().reason());
+    }
   }
   page.next = reply.next;
   co_return page;

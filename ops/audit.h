@@ -26,7 +26,7 @@ Op<Status> write_event(Context& cx, std::string subject, std::optional<std::stri
                        std::string_view action, store::Value::Map details);
 
 /// The events of an entity, a resource or the system that have not expired, oldest first. One
-/// query. Errors: `kInvalidArgument`, also for a scope of both entity and resource; `kCorrupt`.
+/// query. Errors: `kInvalidArgument`, also for a scope of both entity and resource.
 Op<Result<AuditPage>> list_events(Context& cx, const Scope& scope,
                                   const std::optional<std::string>& from, int page_size);
 

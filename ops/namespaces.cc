@@ -211,10 +211,10 @@ Op<Result<schema::NamespaceRecord>> find_namespace(std::string name) {
   co_return schema::decode_namespace(*found.image);
 }
 
-Op<Result<std::vector<schema::NamespaceRecord>>> list_namespaces() {
+Op<Result<NamespaceListing>> list_namespaces() {
   constexpr int kPageSize = 100;
   std::string partition = schema::namespace_id_key("").pk();
-  std::vector<schema::NamespaceRecord> records;
+  NamespaceListing listing;
   std::string start;
   for (;;) {
     store::QueryRequest query(store::Index::kTable, partition,
@@ -223,16 +223,20 @@ Op<Result<std::vector<schema::NamespaceRecord>>> list_namespaces() {
     if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
     for (const store::ImagePtr& image : reply.images) {
       Result<schema::NamespaceRecord> record = schema::decode_namespace(*image);
-      if (!record) co_return record.error();
-      records.push_back(std::move(*record));
+      if (record) {
+        listing.records.push_back(std::move(*record));
+      } else {
+        listing.unreadable.push_back(record.error().reason());
+      }
     }
     if (!reply.next) break;
     start = *reply.next;
   }
-  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+  auto earlier = [](const auto& a, const auto& b) {
     return std::tie(a.name, a.created_at, a.id) < std::tie(b.name, b.created_at, b.id);
-  });
-  co_return records;
+  };
+  std::sort(listing.records.begin(), listing.records.end(), earlier);
+  co_return listing;
 }
 
 }  // namespace stint::ops

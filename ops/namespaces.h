@@ -45,8 +45,12 @@ Op<Result<std::string>> resolve_namespace(std::string name, IfUnregistered if_un
 /// Errors: `kNotFound`, also for one that was deleted; `kInvalidArgument`. One request.
 Op<Result<schema::NamespaceRecord>> find_namespace(std::string name);
 
+struct NamespaceListing {
+  std::vector<schema::NamespaceRecord> records;
+  std::vector<std::string> unreadable;  // why records are left out
+};
 /// All that there are or were and are not purged, in order of name. A query for each hundred.
-Op<Result<std::vector<schema::NamespaceRecord>>> list_namespaces();
+Op<Result<NamespaceListing>> list_namespaces();
 
 }  // namespace stint::ops
 

@@ -231,8 +231,8 @@ Result<VersionRecord> decode_version(const store::Image& item) {
   VersionRecord record;
   record.schema_version = reader.text(kSchemaVersionAttr);
   record.lambda_version = reader.nullable_text(kLambdaVersionAttr);
-  record.client_min_version = reader.optional_text(kClientMinVersionAttr);
-  record.updated_at = reader.text(kUpdatedAtAttr);
+  record.client_min_version = reader.nullable_text(kClientMinVersionAttr);
+  record.updated_at = reader.nullable_text(kUpdatedAtAttr).value_or("");
   record.updated_by = reader.nullable_text(kUpdatedByAttr);
   if (Status status = reader.status(); !status) return status.error();
   return record;
@@ -243,7 +243,7 @@ store::ImagePtr encode_version(const VersionRecord& record) {
   item.set(kSchemaVersionAttr, record.schema_version);
   item.set(kLambdaVersionAttr, text_or_null(record.lambda_version));
   if (record.client_min_version) item.set(kClientMinVersionAttr, *record.client_min_version);
-  item.set(kUpdatedAtAttr, record.updated_at);
+  if (!record.updated_at.empty()) item.set(kUpdatedAtAttr, record.updated_at);
   item.set(kUpdatedByAttr, text_or_null(record.updated_by));
   return item.build();
 }
@@ -256,7 +256,10 @@ store::UpdateProgram raise_client_minimum(const VersionRecord& read, std::string
     program.condition.require(
         store::Term{store::Test::kEqual, kClientMinVersionAttr, text(*read.client_min_version)});
   } else {
-    program.condition.require(store::Term{store::Test::kAbsent, kClientMinVersionAttr});
+    // Either says that there is no minimum.
+    program.condition.require_any({{store::Term{store::Test::kAbsent, kClientMinVersionAttr}},
+                                   {store::Term{store::Test::kEqual, kClientMinVersionAttr,
+                                                store::Operand::literal(Value::null())}}});
   }
   program.actions.push_back(
       store::Action{store::Change::kSet, kClientMinVersionAttr, text(minimum)});

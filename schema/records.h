@@ -62,7 +62,7 @@ struct VersionRecord {
   std::optional<std::string> lambda_version;
   /// Absent: no minimum.
   std::optional<std::string> client_min_version;
-  std::string updated_at;  // ISO text
+  std::string updated_at;  // ISO text; empty: not said
   std::optional<std::string> updated_by;
   friend bool operator==(const VersionRecord&, const VersionRecord&) = default;
 };

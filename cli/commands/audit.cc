@@ -53,6 +53,8 @@ Result<AuditPage> read_pages(Limiter& limiter, const Scope& subject,
     Result<AuditPage> page = limiter.list_audit_events(subject, found.next, size);
     if (!page) return page.error();
     found.events.insert(found.events.end(), page->events.begin(), page->events.end());
+    found.unreadable.insert(found.unreadable.end(), page->unreadable.begin(),
+                            page->unreadable.end());
     found.next = page->next;
     bool full = !arguments.all && static_cast<int>(found.events.size()) >= arguments.max;
     if (full || !found.next) return found;
@@ -83,6 +85,7 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
   if (!limiter) return limiter.error();
   Result<AuditPage> page = read_pages(*limiter, *subject, arguments);
   if (!page) return page.error();
+  report_left_out(globals, page->unreadable);
 
   if (globals.json) {
     JsonWriter json;

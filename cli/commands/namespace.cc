@@ -47,14 +47,15 @@ Result<int> run_register(const std::string& name, Globals& globals) {
 Result<int> run_list(const ListArguments&, Globals& globals) {
   Result<Store> store = globals.open_store(IfMissing::kFail);
   if (!store) return store.error();
-  Result<std::vector<NamespaceInfo>> found = list_namespaces(*store);
+  Result<NamespaceList> found = list_namespaces(*store);
   if (!found) return found.error();
+  report_left_out(globals, found->unreadable);
   if (globals.json) {
     JsonWriter json;
     json.begin_object();
     json.key("namespaces");
     json.begin_array();
-    for (const NamespaceInfo& info : *found) {
+    for (const NamespaceInfo& info : found->namespaces) {
       json.begin_object();
       write_namespace(json, info);
       json.end_object();
@@ -65,7 +66,7 @@ Result<int> run_list(const ListArguments&, Globals& globals) {
     return kExitOk;
   }
   Table table({Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft});
-  for (const NamespaceInfo& info : *found) {
+  for (const NamespaceInfo& info : found->namespaces) {
     table.add({info.name, info.id, std::string(to_string(info.status))});
   }
   globals.out << table.text(globals.terminal, "");

@@ -31,6 +31,8 @@ struct AuditEvent {
 /// promise that the next page holds anything.
 struct AuditPage {
   std::vector<AuditEvent> events;
+  /// Why items of the page are left out: one sentence for each that cannot be understood.
+  std::vector<std::string> unreadable;
   std::optional<std::string> next;
 };
 

@@ -180,8 +180,7 @@ class STINT_EXPORT Limiter {
   /// What was done to an entity (also to its limits), a resource or the system, by whatever
   /// program, oldest first, `page_size` (1 to 1,000) at most. `from` is the `next` of the page
   /// before. Events are kept for 90 days, or as long as the system's configuration says. One query.
-  /// Errors: `kInvalidArgument` also for a scope of both entity and resource; `kCorrupt` when one
-  /// event of the page cannot be understood.
+  /// Errors: `kInvalidArgument` also for a scope of both entity and resource.
   Result<AuditPage> list_audit_events(const Scope& scope,
                                       std::optional<std::string> from = std::nullopt,
                                       int page_size = 100);

@@ -33,6 +33,13 @@ struct NamespaceInfo {
   std::optional<TimePoint> deleted_at;
 };
 
+struct NamespaceList {
+  /// In order of name.
+  std::vector<NamespaceInfo> namespaces;
+  /// Why others are left out: one sentence for each record that cannot be understood.
+  std::vector<std::string> unreadable;
+};
+
 struct NamespaceRegistration {
   NamespaceInfo info;
   /// False: it was registered before, and is as it was.
@@ -49,9 +56,9 @@ STINT_EXPORT Result<NamespaceRegistration> register_namespace(
 /// Errors: `kNotFound`, also for one that was deleted. Thread-safe. One request.
 STINT_EXPORT Result<NamespaceInfo> find_namespace(const Store& store, std::string_view name);
 
-/// All namespaces in order of name, also those that were deleted and can be recovered; several may
+/// All namespaces, also those that were deleted and can be recovered; several may
 /// have had one name. Thread-safe. One query for each hundred.
-STINT_EXPORT Result<std::vector<NamespaceInfo>> list_namespaces(const Store& store);
+STINT_EXPORT Result<NamespaceList> list_namespaces(const Store& store);
 
 }  // namespace stint
 

@@ -204,6 +204,31 @@ TEST_P(Audit, PagesGoOnWhereTheyEnded) {
   EXPECT_NE(all.back().details.find("\"capacity\":16"), std::string::npos);
 }
 
+TEST_P(Audit, AnEventThatCannotBeUnderstoodHidesNoOther) {
+  for (int i = 0; i < 4; ++i) {
+    limiter->set_limits(Scope::resource(kApi), {Limit::per_minute("rpm", 5 + i)}).value();
+    clock.advance(1s);
+  }
+  std::vector<AuditEvent> sound = audit_of(Scope::resource(kApi));
+  ASSERT_EQ(sound.size(), 4u);
+  auto spoil = [this](const AuditEvent& event, const char* attribute, const store::Value& value) {
+    store::Key key = schema::audit_key(name_space_id(), event.subject, event.id);
+    put_item(store::ImageBuilder(*item(key)).set(store::intern(attribute), value).build());
+  };
+  spoil(sound[0], "ttl", store::Value::number_text("1804680000.5"));
+  spoil(sound[1], "details", store::Value::string("none"));
+  spoil(sound[2], "timestamp", store::Value::string("2027-03-10T12:00:00+00:00"));
+
+  AuditPage page = limiter->list_audit_events(Scope::resource(kApi)).value();
+
+  ASSERT_EQ(page.events.size(), 1u);
+  EXPECT_EQ(page.events.front().id, sound[3].id);
+  ASSERT_EQ(page.unreadable.size(), 3u);
+  EXPECT_NE(page.unreadable[0].find(sound[0].id + ": ttl"), std::string::npos);
+  EXPECT_NE(page.unreadable[1].find(sound[1].id + ": details"), std::string::npos);
+  EXPECT_NE(page.unreadable[2].find(sound[2].id + ": timestamp"), std::string::npos);
+}
+
 TEST_P(Audit, ListingChecksItsArguments) {
   auto code = [&](const Scope& scope, int size = 10) {
     Result<AuditPage> page = limiter->list_audit_events(scope, std::nullopt, size);

@@ -56,7 +56,7 @@ TEST_P(Namespaces, RegistrationIsFoundListedAndUsed) {
 
   NamespaceInfo found = find_namespace(store, "tenant-b").value();
   EXPECT_EQ(found.id, made.info.id);
-  std::vector<NamespaceInfo> all = list_namespaces(store).value();
+  std::vector<NamespaceInfo> all = list_namespaces(store).value().namespaces;
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].name, "tenant-a");
   EXPECT_EQ(all[1].name, "tenant-b");
@@ -106,13 +106,33 @@ TEST_P(Namespaces, DeletedOnesAreListedAndNotFound) {
   faulty->execute(std::span<store::Call>(&call, 1));
 
   EXPECT_EQ(find_namespace(store, "tenant").error().code(), ErrorCode::kNotFound);
-  NamespaceInfo listed = list_namespaces(store).value().at(0);
+  NamespaceInfo listed = list_namespaces(store).value().namespaces.at(0);
   EXPECT_EQ(listed.status, NamespaceStatus::kDeleted);
   EXPECT_EQ(show(listed.deleted_at), show(kAt + 1h));
   NamespaceRegistration anew = register_namespace(store, "tenant", kAt + 2h).value();
   EXPECT_TRUE(anew.is_new);
   EXPECT_NE(anew.info.id, info.id);
-  EXPECT_EQ(list_namespaces(store).value().size(), 2u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 2u);
+}
+
+TEST_P(Namespaces, ARecordThatCannotBeUnderstoodHidesNoOther) {
+  NamespaceInfo odd = register_namespace(store, "odd", kAt).value().info;
+  NamespaceInfo old = register_namespace(store, "old", kAt).value().info;
+  register_namespace(store, "sound", kAt).value();
+  auto spoil = [this](const NamespaceInfo& info, const char* attribute, const char* text) {
+    store::ImagePtr item = get(*faulty, schema::namespace_id_key(info.id));
+    put(store::ImageBuilder(*item).set(store::intern(attribute), text).build());
+  };
+  spoil(odd, "status", "half");
+  spoil(old, "created_at", "2027-03-10T12:00:00+00:00");
+
+  NamespaceList list = list_namespaces(store).value();
+
+  ASSERT_EQ(list.namespaces.size(), 1u);
+  EXPECT_EQ(list.namespaces.front().name, "sound");
+  ASSERT_EQ(list.unreadable.size(), 2u);
+  EXPECT_NE(list.unreadable[0].find("#NSID#" + odd.id + ": status"), std::string::npos);
+  EXPECT_NE(list.unreadable[1].find("\"old\""), std::string::npos);
 }
 
 TEST_P(Namespaces, ManyAreListedPageByPage) {
@@ -122,7 +142,7 @@ TEST_P(Namespaces, ManyAreListedPageByPage) {
   }
   EXPECT_EQ(ids.size(), 250u);
   for (const std::string& id : ids) EXPECT_NE(id.front(), '-');
-  EXPECT_EQ(list_namespaces(store).value().size(), 250u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 250u);
 }
 
 TEST_P(Namespaces, NamesAreChecked) {
@@ -130,14 +150,14 @@ TEST_P(Namespaces, NamesAreChecked) {
     EXPECT_EQ(register_namespace(store, wrong).error().code(), ErrorCode::kInvalidArgument);
     EXPECT_EQ(find_namespace(store, wrong).error().code(), ErrorCode::kInvalidArgument);
   }
-  EXPECT_TRUE(list_namespaces(store).value().empty());
+  EXPECT_TRUE(list_namespaces(store).value().namespaces.empty());
 }
 
 TEST_P(Namespaces, ALostReplyMakesNoSecondOne) {
   faulty->plan(Fault::reply_lost().on(RequestKind::kTransact));
   NamespaceRegistration made = register_namespace(store, "tenant", kAt).value();
   EXPECT_TRUE(made.is_new);
-  EXPECT_EQ(list_namespaces(store).value().size(), 1u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 1u);
   EXPECT_EQ(find_namespace(store, "tenant").value().id, made.info.id);
 }
 
@@ -147,7 +167,7 @@ TEST_P(Namespaces, OthersInTheWayAreWaitedForThreeTimes) {
   faulty->plan(Fault::conflict().on(RequestKind::kTransact).onwards());
   EXPECT_EQ(register_namespace(store, "two", kAt).error().code(), ErrorCode::kConflict);
   faulty->heal();
-  EXPECT_EQ(list_namespaces(store).value().size(), 1u);
+  EXPECT_EQ(list_namespaces(store).value().namespaces.size(), 1u);
 }
 
 class NamespaceInUse : public LimiterTest {};

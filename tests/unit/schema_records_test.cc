@@ -113,6 +113,18 @@ TEST(VersionRecordTest, TheMinimumIsRaisedOnlyIfItIsAsRead) {
   EXPECT_FALSE(raised(read));
 }
 
+TEST(VersionRecordTest, WhatDecidesNothingMayBeNullOrAbsent) {
+  store::ImagePtr item = item_of(with_keys("_/SYSTEM#", "#VERSION", R"(,
+      "schema_version": {"S": "0.10.0"}, "client_min_version": {"NULL": true})"));
+  Result<VersionRecord> record = decode_version(*item);
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_FALSE(record->client_min_version);
+  EXPECT_EQ(record->updated_at, "");
+  EXPECT_FALSE(encode_version(*record)->has(store::intern("updated_at")));
+  store::UpdateProgram raise = raise_client_minimum(*record, "0.17.0");
+  EXPECT_TRUE(store::holds(raise.condition, item.get(), store::Params()));
+}
+
 // Namespaces.
 
 TEST(NamespaceRecordTest, StandsByNameAndById) {
