@@ -95,8 +95,23 @@ std::string format_bar(MilliTokens remaining, MilliTokens capacity, int width, b
   return bar;
 }
 
+std::string without_controls(std::string_view text) {
+  std::string clean;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    auto byte = static_cast<unsigned char>(text[at]);
+    auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
+    // U+0080 to U+009F, in two bytes, mean to some terminals what an escape and a letter do.
+    bool is_second_set = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    bool is_control = byte < 0x20 || byte == 0x7f || is_second_set;
+    clean += is_control ? '?' : text[at];
+    if (is_second_set) ++at;
+  }
+  return clean;
+}
+
 void Table::add(std::vector<Cell> row) {
   assert(row.size() == columns_.size());
+  for (Cell& cell : row) cell.text = without_controls(cell.text);
   rows_.push_back(std::move(row));
 }
 

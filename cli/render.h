@@ -28,7 +28,12 @@ std::string wrap(std::string_view text, std::size_t width, std::string_view inde
 /// above nothing is never shown as empty, what is below full never as full.
 std::string format_bar(MilliTokens remaining, MilliTokens capacity, int width, bool unicode);
 
-/// Columns set apart by two spaces, the last not padded. Cells are measured in characters.
+/// The text with '?' for each control character, so that what other programs wrote cannot steer a
+/// terminal.
+std::string without_controls(std::string_view text);
+
+/// Columns set apart by two spaces, the last not padded. Cells are measured in characters, and
+/// shown without control characters.
 class Table {
  public:
   enum class Align { kLeft, kRight };

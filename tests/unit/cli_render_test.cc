@@ -80,6 +80,18 @@ TEST(CliRender, TablesAlignByCharactersNotBytes) {
   EXPECT_EQ(table.text(kPlain, "> "), "> a     1  x\n> █░  100\n");
 }
 
+TEST(CliRender, TablesShowNoControlCharacters) {
+  Table table({Table::Align::kLeft, Table::Align::kLeft});
+  table.add({"a\x1b[2J\tb\x7f",
+             {"c\xc2\x9b"
+              "1m\n",
+              Colour::kRed}});
+  table.add({"\xc2\xa0\xc3\xa9", "\xc2"});
+  EXPECT_EQ(table.text(kPlain, ""), "a?[2J?b?  c?1m?\n\xc2\xa0\xc3\xa9        \xc2\n");
+  EXPECT_EQ(table.text(kRich, "").find("\x1b[2J"), std::string::npos);
+  EXPECT_NE(table.text(kRich, "").find("\x1b[31mc?1m?\x1b[0m"), std::string::npos);
+}
+
 TEST(CliRender, ColoursOnlyWhereAllowed) {
   EXPECT_EQ(kPlain.paint(Colour::kRed, "no"), "no");
   EXPECT_EQ(kRich.paint(Colour::kRed, "no"), "\x1b[31mno\x1b[0m");
