@@ -251,9 +251,16 @@ Op<Result<std::int64_t>> delete_entity(Context& cx, std::string_view id) {
   std::int64_t deleted = 0;
   Status removed = co_await delete_items(cx, id, deleted);
   cx.caches.forget_entity(id);
-  store::Value::Map details = schema::entity_deleted_details(deleted, removed.ok());
-  Status audited = co_await write_event(cx, std::string(id), std::nullopt, schema::kEntityDeleted,
-                                        std::move(details));
+  bool unknown = !removed && removed.error().code() == ErrorCode::kOutcomeUnknown;
+  Status audited;
+  // Where nothing was removed there is no change to tell of.
+  if (deleted > 0 || unknown) {
+    std::string subject(id);
+    std::optional<std::string> no_resource;
+    store::Value::Map details = schema::entity_deleted_details(deleted, removed.ok());
+    audited = co_await write_event(cx, std::move(subject), std::move(no_resource),
+                                   schema::kEntityDeleted, std::move(details));
+  }
   // What stopped the deletion says more than that nobody was told of it.
   if (!removed) co_return removed.error();
   if (!audited) co_return audited.error();

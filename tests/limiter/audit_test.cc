@@ -328,6 +328,19 @@ TEST_F(AuditTrouble, ADeletionThatStoppedHalfWayIsToldToo) {
   EXPECT_EQ(events().back().details, R"({"complete":false,"records_deleted":1})");
 }
 
+TEST_F(AuditTrouble, ADeletionThatRemovedNothingIsToldOnlyWhereItMayHave) {
+  ASSERT_TRUE(create());
+  clock.advance(1s);
+  faulty->plan(Fault::unavailable().on(RequestKind::kDelete));
+  EXPECT_EQ(limiter.delete_entity(kUser).error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(events().size(), 1u);
+
+  faulty->plan(Fault::request_lost().on(RequestKind::kDelete));
+  EXPECT_EQ(limiter.delete_entity(kUser).error().code(), ErrorCode::kOutcomeUnknown);
+  ASSERT_EQ(events().size(), 2u);
+  EXPECT_EQ(events().back().details, R"({"complete":false,"records_deleted":0})");
+}
+
 TEST_F(AuditTrouble, AChangeWhoseBucketsCouldNotBeReachedIsToldToo) {
   ASSERT_TRUE(limiter.set_limits(kUser, kApi, {Limit::per_minute("rpm", 60)}).ok());
   ASSERT_TRUE(
