@@ -52,8 +52,8 @@ Op<Result<schema::VersionRecord>> read_record() {
 Status check_consumer(const schema::VersionRecord& record, const FeatureFacts& facts) {
   std::string needs = std::string(facts.name) + " need a stream consumer of version " +
                       std::string(facts.minimum) + " or later";
-  if (!record.lambda_version) {
-    return mismatch(needs + ", and the table does not say which it has");
+  if (std::optional<VersionTrouble> unknown = find_unknown_consumer(record)) {
+    return mismatch(needs + ", and " + unknown->finding + "; " + unknown->remedy);
   }
   if (*record.lambda_version == kActsAs) return Status();
   std::optional<Release> consumer = Release::parse(*record.lambda_version);
@@ -69,34 +69,52 @@ bool demands(const schema::VersionRecord& record, const FeatureFacts& facts) {
 
 }  // namespace
 
-Status check_version(const schema::VersionRecord& record) {
+std::optional<VersionTrouble> find_unknown_consumer(const schema::VersionRecord& record) {
+  if (record.lambda_version) return std::nullopt;
+  return VersionTrouble{"the table does not say which version its stream consumer has",
+                        "deploy the worker of zae-limiter " + std::string(kActsAs) +
+                            ", or, where none runs, have that version recorded with the package's "
+                            "set_version_record(lambda_version=...)"};
+}
+
+std::optional<VersionTrouble> find_version_trouble(const schema::VersionRecord& record) {
   std::optional<Release> generation = Release::parse(record.schema_version);
   if (!generation) {
-    return mismatch("the table's schema version \"" + shown(record.schema_version) +
-                    "\" cannot be understood");
+    return VersionTrouble{
+        "the table's schema version \"" + shown(record.schema_version) + "\" cannot be understood",
+        "restore the record, or name the right table"};
   }
   if (generation->major_number() != kSchemaGeneration) {
-    return mismatch("the table has schema version " + shown(record.schema_version) +
-                    ", and this program knows generation " + std::to_string(kSchemaGeneration) +
-                    "; it must be migrated");
+    return VersionTrouble{"the table has schema version " + shown(record.schema_version) +
+                              ", and this program knows generation " +
+                              std::to_string(kSchemaGeneration),
+                          "use a stint of the table's generation, or another table"};
   }
   if (record.client_min_version) {
     // What cannot be understood sets no minimum.
     std::optional<Release> minimum = Release::parse(*record.client_min_version);
     if (minimum && *minimum > kActsAsRelease) {
-      return mismatch("the table demands clients of version " + shown(*record.client_min_version) +
-                      " or later, and this program acts as " + std::string(kActsAs) +
-                      "; use a newer stint");
+      return VersionTrouble{"the table demands clients of version " +
+                                shown(*record.client_min_version) +
+                                " or later, and this program acts as " + std::string(kActsAs),
+                            "use a newer stint"};
     }
   }
-  if (!record.lambda_version) return Status();
+  if (!record.lambda_version) return std::nullopt;
   std::optional<Release> consumer = Release::parse(*record.lambda_version);
   if (consumer && consumer->final_release() < kActsAsRelease) {
-    return mismatch("the table's stream consumer is of version \"" + shown(*record.lambda_version) +
-                    "\", and this program needs " + std::string(kActsAs) +
-                    " or later; update it first");
+    return VersionTrouble{"the table's stream consumer is of version \"" +
+                              shown(*record.lambda_version) + "\", and this program needs " +
+                              std::string(kActsAs) + " or later",
+                          "update the consumer first"};
   }
-  return Status();
+  return std::nullopt;
+}
+
+Status check_version(const schema::VersionRecord& record) {
+  std::optional<VersionTrouble> trouble = find_version_trouble(record);
+  if (!trouble) return Status();
+  return mismatch(trouble->finding + "; " + trouble->remedy);
 }
 
 std::optional<Feature> feature_of(const std::vector<Limit>& limits,

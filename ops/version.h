@@ -14,6 +14,21 @@
 
 namespace stint::ops {
 
+/// Why a program may not use a table, or not all of it, and what helps: each a clause of a
+/// sentence.
+struct VersionTrouble {
+  std::string finding;
+  std::string remedy;
+};
+
+/// What keeps this program from a table with that record altogether; nothing: it may use it. See
+/// `check_version`.
+std::optional<VersionTrouble> find_version_trouble(const schema::VersionRecord& record);
+
+/// What keeps the table's features from being used because nobody knows the version of its stream
+/// consumer; nothing where it is known.
+std::optional<VersionTrouble> find_unknown_consumer(const schema::VersionRecord& record);
+
 /// Whether this program, which acts as version 0.17.0 of the other package, may use a table with
 /// that record. Errors: `kVersionMismatch` when the table demands a newer client, when its schema
 /// is of another generation, or when its stream consumer is older than that version (one whose

@@ -107,6 +107,8 @@ class Examination {
   void look_at_stream(const std::vector<dynamodb::TableProblem>& problems);
   void look_at_expiry();
   void look_at_version();
+  /// What stint's own record says, or false after answering that it cannot be used.
+  bool look_at_own_record(const store::Image& item, std::string& origin);
   void look_at_namespaces();
   void try_permissions();
   void report_permissions(bool probe_left, const std::string& probe);
@@ -410,34 +412,52 @@ void Examination::look_at_version() {
     return;
   }
   Result<schema::VersionRecord> version = schema::decode_version(**version_item);
-  Status accepted = version ? ops::check_version(*version) : Status(version.error());
-  if (!accepted) {
-    answer("version", Verdict::kBad, accepted.error().reason(),
-           accepted.error().code() == ErrorCode::kCorrupt
-               ? "restore the record, or name the right table"
-               : "use a stint that the table admits; this one acts as version 0.17.0");
+  if (!version) {
+    answer("version", Verdict::kBad, version.error().reason(),
+           "restore the record, or name the right table");
+    return;
+  }
+  if (std::optional<ops::VersionTrouble> trouble = ops::find_version_trouble(*version)) {
+    answer("version", Verdict::kBad, trouble->finding, trouble->remedy);
     return;
   }
   std::string finding = "schema " + version->schema_version + ", clients from " +
                         version->client_min_version.value_or("any version") + " on";
+  std::string origin;
   if (!*store_item) {
-    answer("version", Verdict::kGood, finding + "; no record of stint: a table of zae-limiter");
+    origin = "no record of stint: a table of zae-limiter";
+  } else if (!look_at_own_record(**store_item, origin)) {
     return;
   }
-  Result<schema::StoreRecord> record = schema::decode_store_record(**store_item);
-  if (!record) {
-    answer("version", Verdict::kBad, record.error().reason(), "use a newer stint");
+  // On a table for stint alone nobody else has to understand what is stored.
+  bool is_shared = layout_ != store::IndexLayout::kKeysOnly;
+  std::optional<ops::VersionTrouble> unknown = ops::find_unknown_consumer(*version);
+  if (is_shared && unknown) {
+    answer("version", Verdict::kWarning,
+           unknown->finding + ": session and soft limits, bypass and cascade policies are refused",
+           unknown->remedy);
     return;
+  }
+  answer("version", Verdict::kGood, finding + "; " + origin);
+}
+
+bool Examination::look_at_own_record(const store::Image& item, std::string& origin) {
+  Result<schema::StoreRecord> record = schema::decode_store_record(item);
+  if (!record) {
+    answer(
+        "version", Verdict::kBad, record.error().reason(),
+        record.error().code() == ErrorCode::kCorrupt ? "restore the record" : "use a newer stint");
+    return false;
   }
   if (layout_ && record->layout != *layout_) {
     answer("version", Verdict::kBad,
            "stint's record says the layout " + std::string(schema::to_string(record->layout)) +
                ", the indexes say " + std::string(schema::to_string(*layout_)),
            "make a new table, and move the items: `stint store export` and `import`");
-    return;
+    return false;
   }
-  answer("version", Verdict::kGood,
-         finding + "; reset rule " + std::string(schema::to_string(record->reset_rule)));
+  origin = "reset rule " + std::string(schema::to_string(record->reset_rule));
+  return true;
 }
 
 void Examination::look_at_namespaces() {

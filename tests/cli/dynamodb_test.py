@@ -197,7 +197,8 @@ class TableTest(unittest.TestCase):
                 "GSI4SK": {"S": "_/SYSTEM#"}, "schema_version": {"S": "0.10.0"},
                 "lambda_version": {"S": "0.17.0"}, "client_min_version": {"S": "0.0.0"},
                 "updated_at": {"S": "2027-01-13T12:00:00Z"}, "updated_by": {"NULL": True}}
-        item.update({name: {"S": value} for name, value in attributes.items()})
+        item.update({name: {"NULL": True} if value is None else {"S": value}
+                     for name, value in attributes.items()})
         self.server.call("PutItem", {"TableName": self.table, "Item": item})
 
 
@@ -613,8 +614,26 @@ class Doctor(TableTest):
     def test_a_table_that_demands_a_newer_client(self):
         self.make_table()
         self.put_version(client_min_version="0.18.0")
-        self.assert_only(self.doctor(7), "version", "bad", "0.18.0", "0.17.0")
+        answers = self.doctor(7)
+        self.assert_only(answers, "version", "bad", "0.18.0", "0.17.0")
+        self.assertEqual(answers["version"]["remedy"], "use a newer stint")
         self.stint("acquire", "user-1", "api", "--consume", "rpm=1", code=3)
+
+    def test_an_old_consumer_is_what_is_to_be_updated(self):
+        self.make_table()
+        self.put_version(lambda_version="0.16.0")
+        answers = self.doctor(7)
+        self.assert_only(answers, "version", "bad", "0.16.0")
+        self.assertEqual(answers["version"]["remedy"], "update the consumer first")
+        self.assertNotIn("stint", answers["version"]["finding"])
+
+    def test_a_consumer_of_unknown_version(self):
+        self.make_table()
+        self.put_version(lambda_version=None)
+        self.assert_only(self.doctor(0), "version", "warning", "session", "set_version_record")
+        answer = self.stint("limits", "set", "--resource", "api", "session:100+5h", code=3)
+        self.assertIn("set_version_record", answer.err)
+        self.stint("limits", "set", "--resource", "api", "rpm:60/min")
 
     def test_a_table_of_another_generation(self):
         self.make_table()
