@@ -170,6 +170,16 @@ Status apply_options(Globals& globals, const std::string& now, const std::string
   return {};
 }
 
+// What to do about an error that a command has no hint of its own for.
+std::string hint_of(const Error& error, const Globals& globals) {
+  bool concerns_table = error.code() == ErrorCode::kUnavailable ||
+                        error.code() == ErrorCode::kThrottled ||
+                        error.code() == ErrorCode::kAccessDenied;
+  bool is_table = std::holds_alternative<DynamoDbOptions>(globals.store_address);
+  if (!globals.hint.empty() || !concerns_table || !is_table) return globals.hint;
+  return "`stint doctor` looks for what is wrong.\n";
+}
+
 bool asks_for_json(const std::vector<std::string>& arguments) {
   auto end = std::find(arguments.begin(), arguments.end(), "--");
   return std::find(arguments.begin(), end, "--json") != end;
@@ -267,7 +277,7 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
     return report(status.error(), globals.json, "", out, err);
   }
   Result<int> code = globals.action();
-  if (!code) return report(code.error(), globals.json, globals.hint, out, err);
+  if (!code) return report(code.error(), globals.json, hint_of(code.error(), globals), out, err);
   out.flush();
   if (!out) {
     err << "stint: the output could not be written\n";

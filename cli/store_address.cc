@@ -85,6 +85,11 @@ Result<StoreAddress> parse_table(std::string_view text) {
   if (table->empty()) {
     return Error::invalid("store", text, "names no table; " + std::string(kTableForm));
   }
+  if (question == std::string_view::npos && table->find('&') != std::string::npos) {
+    return Error::invalid("store", table->substr(table->find('&')),
+                          "is no part of a table's name; parameters begin with ?, and & stands "
+                          "between them");
+  }
   if (table->find_first_of("/:#") != std::string::npos) {
     return Error::invalid("store", *table, "is no name of a table; " + std::string(kTableForm));
   }

@@ -122,7 +122,7 @@ Op<Result<AuditPage>> list_events(Context& cx, const Scope& scope,
   store::QueryRequest query(store::Index::kTable, partition, std::string(schema::kAuditPrefix),
                             page_size, from.value_or(std::string()));
   auto reply = co_await ask(query);
-  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  if (reply.outcome != store::Outcome::kOk) co_return error_of_page(reply, from);
   AuditPage page;
   for (const store::ImagePtr& image : reply.images) {
     Result<schema::AuditEvent> stored = schema::decode_audit_event(*image);

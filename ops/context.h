@@ -199,6 +199,8 @@ struct Context {
 
 /// The error that a reply's outcome stands for. Precondition: the outcome is a failure.
 Error error_of(const store::ReplyBase& reply);
+/// The same for a query that goes on at `from`: a position that the store refuses is the caller's.
+Error error_of_page(const store::ReplyBase& reply, const std::optional<std::string>& from);
 
 }  // namespace stint::ops
 

@@ -210,7 +210,7 @@ Op<Result<EntityPage>> list_entities(Context& cx, const std::optional<std::strin
     int wanted = page_size - static_cast<int>(keys.size());
     store::QueryRequest query(store::Index::kGsi4, partition, prefix, wanted, start);
     auto reply = co_await ask(query);
-    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+    if (reply.outcome != store::Outcome::kOk) co_return error_of_page(reply, from);
     for (const store::ImagePtr& image : reply.images) {
       if (image->sk() == meta_sort_key) keys.push_back(image->key());
     }
@@ -233,7 +233,7 @@ Op<Result<EntityPage>> list_children(Context& cx, std::string_view parent,
                             std::string(schema::kChildPrefix), page_size,
                             from.value_or(std::string()));
   auto reply = co_await ask(query);
-  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+  if (reply.outcome != store::Outcome::kOk) co_return error_of_page(reply, from);
   for (const store::ImagePtr& image : reply.images) {
     Result<schema::EntityRecord> record = schema::decode_entity(*image);
     if (!record) co_return record.error();

@@ -153,6 +153,11 @@ Error error_of(const store::ReplyBase& reply) {
   return Error(ErrorCode::kUnavailable, std::move(reason));
 }
 
+Error error_of_page(const store::ReplyBase& reply, const std::optional<std::string>& from) {
+  if (reply.outcome != store::Outcome::kInvalid || !from) return error_of(reply);
+  return Error::invalid("from", *from, "is a position that no listing of this kind has answered");
+}
+
 namespace {
 
 using SpareLegs = SpareObjects<Leg, 16>;

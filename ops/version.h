@@ -3,6 +3,7 @@
 #define STINT_OPS_VERSION_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ops/context.h"

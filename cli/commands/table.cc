@@ -140,9 +140,10 @@ Result<int> run_delete(const DeleteArguments& arguments, Globals& globals) {
   Result<DynamoDbOptions> dynamodb = globals.table_options();
   if (!dynamodb) return dynamodb.error();
   if (!arguments.yes) {
-    return Error::invalid("yes", "",
-                          "is needed: with the table go all limits, balances and namespaces in it, "
-                          "and those of other programs that share it");
+    return Error::invalid(
+        "yes", "",
+        "add --yes to delete: with the table go all limits, balances and namespaces in it, "
+        "and those of other programs that share it");
   }
   std::optional<ProgressLine> line(std::in_place, globals.err, error_stream_is_terminal());
   Status deleted = delete_table(*dynamodb, shown_by(line));

@@ -43,8 +43,8 @@ Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
   connection.region = options.region.empty() ? location->region : options.region;
   if (connection.region.empty()) {
     return Error::invalid("region", "",
-                          "is not said anywhere: name it with the table, in AWS_REGION, or in the "
-                          "profile");
+                          "none is named: add region=REGION to the table's address, set "
+                          "AWS_REGION, or name one in the profile");
   }
   if (!dynamodb::is_region_name(connection.region)) {
     return Error::invalid("region", connection.region, "is no name of a region");

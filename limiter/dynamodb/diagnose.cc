@@ -160,7 +160,7 @@ bool Examination::find_place() {
     answer("endpoint", Verdict::kBad, error.message(),
            "name it as http://HOST:PORT, or not at all for the service");
   } else if (error.field() == "region") {
-    answer("region", Verdict::kBad, error.message(),
+    answer("region", Verdict::kBad, error.value().empty() ? "no region is named" : error.message(),
            "add region=REGION to the store's address, or set AWS_REGION");
   } else {
     answer("region", Verdict::kBad, error.message(), "mend the profile or its files");

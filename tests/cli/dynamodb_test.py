@@ -329,7 +329,7 @@ class TableLife(TableTest):
     def test_delete_needs_yes(self):
         self.stint("table", "create")
         answer = self.stint("table", "delete", code=2)
-        self.assertIn("yes", answer.err)
+        self.assertIn("add --yes", answer.err)
         self.assertIn("#VERSION", self.items())
         deleted = self.stint("table", "delete", "--yes", "--json")
         self.assertEqual(deleted.json, {"table": self.table, "deleted": True})
@@ -358,6 +358,7 @@ class TableLife(TableTest):
         for store, word in (("dynamodb://", "names no table"),
                             ("dynamodb://ab?region=eu-1", "3 to 255"),
                             ("dynamodb://limits?zone=1", "no parameter"),
+                            ("dynamodb://limits&region=eu-1", "begin with ?"),
                             ("dynamodb://limits?region=eu%2Fwest", "region"),
                             ("dynamodb://limits?region=eu-1&endpoint=ftp://x", "endpoint"),
                             ("dynamodb://limits?region=eu-1&endpoint=http://me:pass@x", "endpoint"),
@@ -366,6 +367,44 @@ class TableLife(TableTest):
                 answer = self.stint("table", "create", "--store", store, code=2)
                 self.assertIn(word, answer.err)
                 self.assertNotIn("pass", answer.err)
+
+
+class Hints(TableTest):
+    """Errors say what to do."""
+
+    def test_no_region(self):
+        answer = self.stint("entity", "list", region=None, code=2)
+        self.assertIn("AWS_REGION", answer.err)
+        self.assertIn("region=REGION", answer.err)
+
+    def test_trouble_with_the_table_leads_to_the_doctor(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            down = f"http://127.0.0.1:{unused.getsockname()[1]}"
+            self.assertIn("`stint doctor`", self.stint("entity", "list", endpoint=down, code=3).err)
+            self.assertIn("unavailable", self.stint(
+                "entity", "list", "--json", endpoint=down, code=3).json["error"]["code"])
+        self.stint("table", "create")
+        proxy = Proxy(self.server)
+        self.addCleanup(proxy.stop)
+        proxy.refuse_operation("GetItem", "UnrecognizedClientException")
+        proxy.refuse_operation("BatchGetItem", "UnrecognizedClientException")
+        answer = self.stint("entity", "list", endpoint=proxy.endpoint, code=3)
+        self.assertIn("`stint doctor`", answer.err)
+
+    def test_a_position_of_no_listing(self):
+        self.stint("table", "create")
+        self.stint("entity", "create", "user-1")
+        # Of the table's own keys, where those of an index belong, too.
+        of_another = json.dumps({"PK": {"S": "elsewhere"}, "SK": {"S": "x"}})
+        for listing, given in ((["entity", "list"], of_another),
+                               (["entity", "children", "user-1"], of_another),
+                               (["entity", "list"], "half a position"),
+                               (["audit", "list", "user-1"], "half a position")):
+            with self.subTest(listing=listing, given=given):
+                error = self.stint(*listing, "--from", given, "--json", code=2).json["error"]
+                self.assertEqual(error["field"], "from")
+                self.assertIn("no listing", error["reason"])
 
 
 class Commands(TableTest):
@@ -516,7 +555,7 @@ class Doctor(TableTest):
                          "stint table create")
 
     def test_no_region(self):
-        self.assert_only(self.doctor(7, region=None), "region", "bad", "not said anywhere",
+        self.assert_only(self.doctor(7, region=None), "region", "bad", "no region is named",
                          "AWS_REGION")
 
     def test_a_region_from_the_environment(self):
