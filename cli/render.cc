@@ -115,6 +115,11 @@ void Table::add(std::vector<Cell> row) {
   rows_.push_back(std::move(row));
 }
 
+void Table::add_heads(std::vector<Cell> heads) {
+  for (Cell& head : heads) head.colour = Colour::kBold;
+  add(std::move(heads));
+}
+
 std::string Table::text(const Terminal& terminal, std::string_view indent) const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& row : rows_) {

@@ -49,6 +49,8 @@ class Table {
   };
   /// As many cells as there are columns.
   void add(std::vector<Cell> row);
+  /// A row of column heads, in bold.
+  void add_heads(std::vector<Cell> heads);
   /// Lines that end with a line break, each after `indent`.
   std::string text(const Terminal& terminal, std::string_view indent = "  ") const;
 

@@ -172,9 +172,8 @@ Status apply_options(Globals& globals, const std::string& now, const std::string
 
 // What to do about an error that a command has no hint of its own for.
 std::string hint_of(const Error& error, const Globals& globals) {
-  bool concerns_table = error.code() == ErrorCode::kUnavailable ||
-                        error.code() == ErrorCode::kThrottled ||
-                        error.code() == ErrorCode::kAccessDenied;
+  bool concerns_table =
+      error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kAccessDenied;
   bool is_table = std::holds_alternative<DynamoDbOptions>(globals.store_address);
   if (!globals.hint.empty() || !concerns_table || !is_table) return globals.hint;
   return "`stint doctor` looks for what is wrong.\n";

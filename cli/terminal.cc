@@ -56,4 +56,16 @@ std::string Terminal::paint(Colour colour, std::string_view text) const {
   return painted;
 }
 
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 }  // namespace stint::cli

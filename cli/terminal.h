@@ -22,6 +22,9 @@ struct Terminal {
   std::string paint(Colour colour, std::string_view text) const;
 };
 
+/// The text as one word of a POSIX shell.
+std::string shell_quoted(std::string_view text);
+
 }  // namespace stint::cli
 
 #endif  // STINT_CLI_TERMINAL_H_

@@ -99,15 +99,24 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
     globals.out << json.text() << '\n';
     return kExitOk;
   }
+  if (page->events.empty() && page->unreadable.empty() && !page->next) {
+    bool always_left = std::holds_alternative<DynamoDbOptions>(globals.store_address);
+    globals.err << "no events"
+                << (always_left ? "" : "; here only changes made with --audit leave any") << '\n';
+    return kExitOk;
+  }
   Viewpoint view{globals.now(), globals.terminal, globals.zone};
   Table table({Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft,
                Table::Align::kLeft});
+  table.add_heads({"TIME", "ACTION", "RESOURCE", "PRINCIPAL", "DETAILS"});
   for (const AuditEvent& event : page->events) {
     table.add({format_exact(event.at, view.zone_or_utc()), event.action,
                event.resource.value_or(""), event.principal.value_or(""), event.details});
   }
   globals.out << table.text(globals.terminal, "");
-  if (page->next) globals.err << "there are more: repeat with --from=" << *page->next << '\n';
+  if (page->next) {
+    globals.err << "there are more: repeat with --from=" << shell_quoted(*page->next) << '\n';
+  }
   return kExitOk;
 }
 

@@ -139,7 +139,9 @@ Result<int> run_list(const ListArguments& arguments, Globals& globals) {
     table.add({entity.id, entity.name == entity.id ? "" : entity.name, parent});
   }
   globals.out << table.text(globals.terminal, "");
-  if (page->next) globals.err << "there are more: repeat with --from=" << *page->next << '\n';
+  if (page->next) {
+    globals.err << "there are more: repeat with --from=" << shell_quoted(*page->next) << '\n';
+  }
   return kExitOk;
 }
 

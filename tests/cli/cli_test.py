@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import pty
+import shlex
 import shutil
 import signal
 import subprocess
@@ -419,8 +420,17 @@ class Audit(StintTest):
                          ("limits_set", None, "api"))
         self.assertEqual(limits["details"]["limits"][0]["capacity"], 60)
         text = self.stint("audit", "list", "user-1").out
-        self.assertIn("entity_created", text.splitlines()[0])
-        self.assertIn("alice", text.splitlines()[0])
+        self.assertEqual(text.splitlines()[0].split(),
+                         ["TIME", "ACTION", "RESOURCE", "PRINCIPAL", "DETAILS"])
+        self.assertIn("entity_created", text.splitlines()[1])
+        self.assertIn("alice", text.splitlines()[1])
+
+    def test_nothing_to_list_is_said(self):
+        self.set_limits("rpm:60/min", scope=["--resource", "api"])
+        answer = self.stint("audit", "list", "--resource", "api")
+        self.assertEqual(answer.out, "")
+        self.assertIn("no events", answer.err)
+        self.assertIn("--audit", answer.err)
 
     def test_resources_and_the_system_have_their_own(self):
         self.set_limits("rpm:60/min", scope=("--audit", "--resource", "api"))
@@ -438,7 +448,10 @@ class Audit(StintTest):
                           "--json").json
         ids = [event["id"] for event in first["events"] + rest["events"]]
         self.assertEqual(len(set(ids)), 5)
-        self.assertIn("--from=", self.stint("audit", "list", "--resource", "api", "--max", "2").err)
+        said = self.stint("audit", "list", "--resource", "api", "--max", "2").err
+        (option,) = [word for word in shlex.split(said) if word.startswith("--from=")]
+        again = self.stint("audit", "list", "--resource", "api", "--all", option, "--json").json
+        self.assertEqual(again["events"], rest["events"])
 
     def test_bad_input(self):
         for arguments in (["audit", "list"], ["audit", "list", "a#b"],

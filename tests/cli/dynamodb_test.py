@@ -387,8 +387,7 @@ class Hints(TableTest):
         self.stint("table", "create")
         proxy = Proxy(self.server)
         self.addCleanup(proxy.stop)
-        proxy.refuse_operation("GetItem", "UnrecognizedClientException")
-        proxy.refuse_operation("BatchGetItem", "UnrecognizedClientException")
+        proxy.refuse = lambda operation, request: (400, "UnrecognizedClientException", "no such key")
         answer = self.stint("entity", "list", endpoint=proxy.endpoint, code=3)
         self.assertIn("`stint doctor`", answer.err)
 

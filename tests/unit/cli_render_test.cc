@@ -92,6 +92,12 @@ TEST(CliRender, TablesShowNoControlCharacters) {
   EXPECT_NE(table.text(kRich, "").find("\x1b[31mc?1m?\x1b[0m"), std::string::npos);
 }
 
+TEST(CliRender, ShellsReadBackWhatIsQuoted) {
+  EXPECT_EQ(shell_quoted(R"({"PK":{"S":"a b"}})"), R"('{"PK":{"S":"a b"}}')");
+  EXPECT_EQ(shell_quoted("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_quoted(""), "''");
+}
+
 TEST(CliRender, ColoursOnlyWhereAllowed) {
   EXPECT_EQ(kPlain.paint(Colour::kRed, "no"), "no");
   EXPECT_EQ(kRich.paint(Colour::kRed, "no"), "\x1b[31mno\x1b[0m");
