@@ -1,6 +1,6 @@
 // The commands, and what they share. To add one: write cli/commands/<name>.cc with a function
 // `add_<name>_command`, declare it below and call it in run.cc. Completions and man pages are made
-// from what it registers: name the type of a value FILE or DIR, or list the values, as in
+// from what it registers: name the type of a value FILE, DIR or STORE, or list the values, as in
 // block|allow.
 #ifndef STINT_CLI_COMMAND_H_
 #define STINT_CLI_COMMAND_H_

@@ -51,6 +51,7 @@ constexpr const char* kFooter =
     "  stint limits set --resource api rpm:60/min session:10_000+5h\n"
     "  stint acquire user-1 api --consume rpm=1 session=1500\n"
     "  stint explain user-1 api\n"
+    "  stint table create --store 'dynamodb://limits?region=eu-central-1'\n"
     "\n"
     "Ids that begin with \"-\" go after \"--\".";
 
@@ -210,10 +211,11 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", fmt::format("stint {}", version()),
                        "Print the version and exit");
-  add_text_option(app, "--store", globals.store_name, "DIR",
-                  "Where everything is kept: a directory, "
-                  "dynamodb://TABLE?region=R&endpoint=URL&profile=P, or memory: for a store that "
-                  "is gone when the command ends")
+  add_text_option(
+      app, "--store", globals.store_name, "STORE",
+      "Where everything is kept: a directory, "
+      "dynamodb://TABLE?region=R&endpoint=URL&profile=P (in quotes), or memory: for a store that "
+      "is gone when the command ends")
       ->capture_default_str();
   add_text_option(app, "--durability", durability, "LEVEL",
                   "What an acknowledged write survives: process (a killed process) or machine (a "

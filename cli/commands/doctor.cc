@@ -79,7 +79,8 @@ void add_doctor_command(CLI::App& app, Globals& globals) {
   CLI::App* doctor = add_subcommand(
       app, "doctor",
       "Look for what keeps a limiter from using its DynamoDB table, and say what to do",
-      "stint doctor --store dynamodb://limits?region=eu-central-1\n\nOne line a question, with ok, "
+      "stint doctor --store 'dynamodb://limits?region=eu-central-1'\n\nOne line a question, with "
+      "ok, "
       "warning or BAD, and the remedy. Exit code 7 where anything is BAD.\nWrites one item of its "
       "own and removes it, to see whether it may.");
   set_action(*doctor, std::make_shared<DoctorArguments>(), globals, run_doctor);

@@ -167,14 +167,14 @@ Result<int> run_delete(const DeleteArguments& arguments, Globals& globals) {
 void add_table_command(CLI::App& app, Globals& globals) {
   CLI::App* table =
       add_subcommand(app, "table", "Make, describe and delete the DynamoDB table of a store",
-                     "stint table create --store dynamodb://limits?region=eu-central-1");
+                     "stint table create --store 'dynamodb://limits?region=eu-central-1'");
   table->require_subcommand(1);
 
   auto create_arguments = std::make_shared<CreateArguments>();
   CLI::App* create = add_subcommand(
       *table, "create",
       "Create the table and --namespace in it, or complete a table that was begun",
-      "stint table create --store dynamodb://limits?region=eu-central-1 --layout lean");
+      "stint table create --store 'dynamodb://limits?region=eu-central-1' --layout lean");
   create
       ->add_option("--layout", create_arguments->layout,
                    "compatible: the Python package zae-limiter can share the table; lean: for "
@@ -192,13 +192,13 @@ void add_table_command(CLI::App& app, Globals& globals) {
 
   CLI::App* describe = add_subcommand(
       *table, "describe", "Show the table, and in what it differs from what a limiter needs",
-      "stint table describe --store dynamodb://limits?region=eu-central-1");
+      "stint table describe --store 'dynamodb://limits?region=eu-central-1'");
   set_action(*describe, std::make_shared<DescribeArguments>(), globals, run_describe);
 
   auto delete_arguments = std::make_shared<DeleteArguments>();
   CLI::App* remove =
       add_subcommand(*table, "delete", "Delete the table with everything in it",
-                     "stint table delete --store dynamodb://limits?region=eu-central-1 --yes");
+                     "stint table delete --store 'dynamodb://limits?region=eu-central-1' --yes");
   remove->add_flag("--yes", delete_arguments->yes, "Without it nothing is deleted");
   set_action(*remove, delete_arguments, globals, run_delete);
 }

@@ -53,7 +53,7 @@ Argument describe_argument(const CLI::Option& option) {
     argument.kind = ValueKind::kChoice;
   } else if (type_name == "FILE") {
     argument.kind = ValueKind::kFile;
-  } else if (type_name == "DIR") {
+  } else if (type_name == "DIR" || type_name == "STORE") {
     argument.kind = ValueKind::kDirectory;
   }
   if (argument.names.empty()) {

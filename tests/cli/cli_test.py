@@ -1189,6 +1189,8 @@ class Help(StintTest):
             answer = self.run_stint(*command, "--help")
             self.assertEqual(answer.code, 0)
             self.assertIn("Example:\n  stint " + " ".join(command), answer.out)
+            # Shells would look for files in place of ? and &.
+            self.assertNotRegex(answer.out, r"--store dynamodb:")
             self.assertLessEqual(max(map(len, answer.out.splitlines())), 120, command)
 
     def test_exit_codes_are_in_the_help(self):
