@@ -25,11 +25,13 @@ struct VersionTrouble {
 
 /// What keeps this program from a table with that record altogether; nothing: it may use it. See
 /// `check_version`.
-std::optional<VersionTrouble> find_version_trouble(const schema::VersionRecord& record);
+STINT_COMPONENT std::optional<VersionTrouble> find_version_trouble(
+    const schema::VersionRecord& record);
 
 /// What keeps the table's features from being used because nobody knows the version of its stream
 /// consumer; nothing where it is known.
-std::optional<VersionTrouble> find_unknown_consumer(const schema::VersionRecord& record);
+STINT_COMPONENT std::optional<VersionTrouble> find_unknown_consumer(
+    const schema::VersionRecord& record);
 
 /// Whether this program, which acts as version 0.17.0 of the other package, may use a table with
 /// that record. Errors: `kVersionMismatch` when the table demands a newer client, when its schema
