@@ -20,7 +20,11 @@ DynamoDbOptions through(const FaultyProxy& proxy, Millis attempt) {
 
 /// Shared by all bystanders: opened once, past every proxy.
 const Store& straight_store() {
-  static const Store store = open_dynamodb(server_options(common_table())).value();
+  static const Store store = [] {
+    DynamoDbOptions patient = server_options(common_table());
+    patient.attempt_timeout = kAmpleTime;
+    return open_dynamodb(patient).value();
+  }();
   return store;
 }
 
