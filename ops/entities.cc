@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "model/names.h"
 #include "ops/audit.h"
+#include "ops/leg.h"
 #include "schema/audit_details.h"
 #include "schema/entity_item.h"
 #include "schema/keys.h"
@@ -74,13 +75,10 @@ Op<Result<std::vector<Entity>>> fetch(std::vector<store::Key> keys) {
     std::size_t count = std::min<std::size_t>(100, keys.size() - done);
     std::vector<store::Key> asked(keys.begin() + static_cast<std::ptrdiff_t>(done),
                                   keys.begin() + static_cast<std::ptrdiff_t>(done + count));
-    store::BatchGetRequest request(asked, store::Consistency::kEventual);
-    auto reply = co_await ask(request);
-    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
-    if (!reply.unprocessed.empty()) {
-      co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
-    }
-    for (const store::ImagePtr& image : reply.images) {
+    std::vector<store::ImagePtr> images;
+    Status read = co_await read_batch(asked, store::Consistency::kEventual, images);
+    if (!read) co_return read.error();
+    for (const store::ImagePtr& image : images) {
       if (!image) continue;
       Result<schema::EntityRecord> record = schema::decode_entity(*image);
       if (!record) co_return record.error();
@@ -176,8 +174,10 @@ Op<Result<Entity>> create_entity(Context& cx, std::string_view id, const EntityO
   // Buckets that were used before the entity existed are remembered without its parent.
   cx.caches.forget_entity(id);
   store::Value::Map details = schema::entity_created_details(record);
-  Status audited =
-      co_await write_event(cx, record.id, std::nullopt, schema::kEntityCreated, std::move(details));
+  std::string subject = record.id;
+  std::optional<std::string> no_resource;
+  Status audited = co_await write_event(cx, std::move(subject), std::move(no_resource),
+                                        schema::kEntityCreated, std::move(details));
   if (!audited) co_return audited.error();
   co_return to_entity(record);
 }
@@ -252,8 +252,10 @@ Op<Result<std::int64_t>> delete_entity(Context& cx, std::string_view id) {
   Status removed = co_await delete_items(cx, id, deleted);
   cx.caches.forget_entity(id);
   store::Value::Map details = schema::entity_deleted_details(deleted, removed.ok());
-  Status audited = co_await write_event(cx, std::string(id), std::nullopt, schema::kEntityDeleted,
-                                        std::move(details));
+  std::string subject(id);
+  std::optional<std::string> no_resource;
+  Status audited = co_await write_event(cx, std::move(subject), std::move(no_resource),
+                                        schema::kEntityDeleted, std::move(details));
   // What stopped the deletion says more than that nobody was told of it.
   if (!removed) co_return removed.error();
   if (!audited) co_return audited.error();
