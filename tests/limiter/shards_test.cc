@@ -374,6 +374,27 @@ TEST_F(Shards, ShardsThatABatchLeavesOutAreAskedForAgain) {
   EXPECT_EQ(status("rpm").capacity, MilliTokens(100 * kToken));
 }
 
+TEST_F(Shards, NeverFitsIsSaidOfTheWholeBucketOnly) {
+  limiter
+      .set_limits(Scope::resource(kApi),
+                  {Limit::per_hour("rpm", 100), Limit::calendar("day", 4, "0 0 * * *")})
+      .value();
+  ASSERT_TRUE(admits({{"rpm", 1}}));
+  split(2);
+  for (const auto& [limit, whole] : {std::pair("rpm", 100), std::pair("day", 4)}) {
+    for (std::int64_t amount : {whole, whole + 1}) {
+      Decision refused = try_acquire({{limit, amount}}).value();
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.rejection().never_fits, amount > whole) << limit << ' ' << amount;
+      EXPECT_FALSE(refused.rejection().retry_after) << limit << ' ' << amount;
+      Availability seen = limiter.available(kUser, kApi, {{limit, amount}}).value();
+      EXPECT_FALSE(seen.fits);
+      EXPECT_FALSE(seen.wait);
+      EXPECT_EQ(seen.never_fits, amount > whole) << limit << ' ' << amount;
+    }
+  }
+}
+
 TEST_F(Shards, R30_ChangesOfLimitsReachAll) {
   limiter.set_limits(kUser, kApi, {Limit::per_hour("rpm", 100)}).value();
   ASSERT_TRUE(admits({{"rpm", 1}}));
