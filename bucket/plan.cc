@@ -161,7 +161,7 @@ bool is_fresh_grant(const LimitState& limit, const Worth& worth) {
 /// Replaces what the steady write would do by the move to other parameters at `at`.
 void write_stamp(const LimitState& limit, const Worth& worth, const Demand* demand,
                  const LimitState& configured, const BucketState& state, TimePoint now,
-                 TimePoint at, QuotaRaise raise, LimitWrite& write, std::int64_t& remainder) {
+                 TimePoint at, QuotaCarry carry, LimitWrite& write, std::int64_t& remainder) {
   bool session = configured.kind == LimitKind::kSession;
   // A running window goes on, by its new length.
   bool runs_on = session && worth.window == WindowState::kRunning &&
@@ -181,7 +181,7 @@ void write_stamp(const LimitState& limit, const Worth& worth, const Demand* dema
   std::int64_t share = share_at(configured, at, divisor).capacity;
   std::int64_t ceiling = plus(share, write.clear_top_up ? 0 : limit.top_up);
   std::int64_t balance =
-      open ? share : carried_balance(limit, worth, configured, state.shard_count, at, raise);
+      open ? share : carried_balance(limit, worth, configured, state.shard_count, at, carry);
   write.change = BalanceChange::kSet;
   write.value = std::min(minus(balance, amount), ceiling);
   write.exactly = limit.balance;
@@ -251,14 +251,15 @@ void Plan::clear() {
 
 std::int64_t carried_balance(const LimitState& stored, const Worth& worth,
                              const LimitState& configured, std::int64_t shard_count, TimePoint at,
-                             QuotaRaise raise) {
+                             QuotaCarry carry) {
   if (stored.is_quota() && configured.is_quota()) {
     bool fresh = is_fresh_grant(stored, worth);
     std::int64_t divisor = fresh ? shard_count : grant_count(stored, shard_count);
-    std::int64_t change =
-        minus(share_at(configured, at, divisor).capacity, share_at(stored, at, divisor).capacity);
-    if (!fresh && raise == QuotaRaise::kAtReset) change = std::min<std::int64_t>(change, 0);
-    return plus(worth.balance, change);
+    std::int64_t share = share_at(configured, at, divisor).capacity;
+    if (!fresh && carry == QuotaCarry::kBalance) {
+      return std::min(worth.balance, plus(share, stored.top_up));
+    }
+    return plus(worth.balance, minus(share, share_at(stored, at, divisor).capacity));
   }
   return std::min(worth.balance, share_at(configured, at, shard_count).capacity);
 }
@@ -420,7 +421,7 @@ void plan_locked(const BucketState& state, std::span<const Worth> worths,
       if (stamp.limit != i) continue;
       after = stamp.configured;
       write_stamp(limit, worth, demand, *stamp.configured, state, now, plan.refilled_at,
-                  options.quota_raise, write, plan.remainders[i]);
+                  options.quota_carry, write, plan.remainders[i]);
     }
 
     if (std::optional<TimePoint> next = next_boundary(*after, plan.refilled_at)) ends_at(*next);

@@ -116,11 +116,13 @@ struct Plan {
   void clear();
 };
 
-/// What a raised capacity adds to a quota that is in use (decision 27).
-enum class QuotaRaise : std::uint8_t {
-  kAtOnce,   ///< The difference: what was used stays used.
-  kAtReset,  ///< Nothing before the next reset or window: on a table that the other package uses,
-             ///< which cuts the balance when a capacity sinks, the difference would be minted.
+/// What a quota that is in use keeps when its capacity changes (decision 27).
+enum class QuotaCarry : std::uint8_t {
+  kUse,      ///< What was used stays used: the balance moves by the difference, both ways.
+  kBalance,  ///< The balance, cut to a lower ceiling; a raise waits for the next reset or window.
+             ///< So on a table of the other package's, which does likewise: with one of the two
+             ///< rules for raising and the other for lowering, a change there and back would mint
+             ///< or drain.
 };
 
 struct PlanOptions {
@@ -131,7 +133,7 @@ struct PlanOptions {
   /// Plan the fast form although the image's refill stamp is too old: another writer is known to
   /// move it, and the write's condition tells (decision 30 a).
   bool assume_recent = false;
-  QuotaRaise quota_raise = QuotaRaise::kAtOnce;
+  QuotaCarry quota_carry = QuotaCarry::kUse;
 };
 
 /// Makes `plan` the fast form. False, with `plan` of no meaning, where that may not be used: a
@@ -149,11 +151,12 @@ void plan_locked(const BucketState& state, std::span<const Worth> worths,
                  std::span<const Seed> seeds, const PlanOptions& options, TimePoint now,
                  Plan& plan);
 
-/// A balance carried over a change of parameters at `at` (decision 27): what was used stays used.
-/// `worth` is the stored limit's, `configured` the new parameters.
+/// A balance carried over a change of parameters at `at` (decision 27). `worth` is the stored
+/// limit's, `configured` the new parameters. A quota whose period begins with the write always gets
+/// what is configured then.
 std::int64_t carried_balance(const LimitState& stored, const Worth& worth,
                              const LimitState& configured, std::int64_t shard_count, TimePoint at,
-                             QuotaRaise raise);
+                             QuotaCarry carry);
 
 /// How old the refill stamp may be for a fast debit of a drip: the tolerance's part of the shortest
 /// time to full. Absent when the bucket has no drip that fills (then age does not matter).

@@ -334,9 +334,10 @@ Wait wait_for(const LimitState& limit, const Worth& worth, TimePoint refilled_at
   bool over = worth.transition == Transition::kOpen || worth.transition == Transition::kReset ||
               worth.transition == Transition::kRoll;
   std::int64_t divisor = limit.is_quota() && !over ? grant_count(limit, shard_count) : shard_count;
-  Int128 highest =
-      static_cast<Int128>(highest_capacity(limit, divisor)) + (over ? 0 : limit.top_up);
-  if (amount > highest) return {true, std::nullopt};
+  // Of the whole bucket: what is too much for one shard has no wait, but the shards together hold
+  // it.
+  Int128 top_up = over ? 0 : static_cast<Int128>(limit.top_up) * divisor;
+  if (amount > highest_capacity(limit, 1) + top_up) return {true, std::nullopt};
   TimePoint at = std::max(now, refilled_at);
   std::optional<TimePoint> ready;
   switch (limit.kind) {
@@ -372,7 +373,7 @@ Wait wait_for(const LimitState& limit, const Worth& worth, TimePoint refilled_at
 
 Wait wait_for_unused(const LimitState& limit, std::int64_t shard_count, TimePoint now,
                      std::int64_t amount) {
-  if (amount > highest_capacity(limit, shard_count)) return {true, std::nullopt};
+  if (amount > highest_capacity(limit, 1)) return {true, std::nullopt};
   std::optional<TimePoint> ready = first_share_of(limit, now, shard_count, amount);
   if (!ready) return {false, std::nullopt};
   return {false, *ready - now};

@@ -71,9 +71,9 @@ Worth evaluate(const LimitState& limit, TimePoint refilled_at, std::int64_t shar
 
 /// How long until `amount` fits if nobody competes.
 struct Wait {
-  /// No state of the limit can hold so much (decision 5).
+  /// No state of the limit can hold so much, on all shards together (decision 5).
   bool never = false;
-  /// Zero when it fits now. Absent when it never fits or no reset is in reach.
+  /// Zero when it fits now; else absent when no reset is in reach or one shard can never hold it.
   std::optional<Millis> wait;
 };
 

@@ -412,15 +412,9 @@ Op<Status> change_parent(Context& cx, Acquire& acquire) {
   co_return Status();
 }
 
+/// Not `kUnavailable`: that would let requests pass uncounted for as long as the bucket is split.
 Error hindrance(const Leg& leg, TimePoint now) {
-  const NamedLimit& named = *hindered_by_shards(leg, now);
-  std::string reason = "the bucket of entity " + leg.names().entity + " and resource " +
-                       leg.names().resource + " is split into " +
-                       std::to_string(leg.state.shard_count) +
-                       " shards by another program, and this one cannot ";
-  reason += named.on_item < 0 ? "add the quota " : "open the window of ";
-  reason += named.configured->limit().name();
-  return Error(ErrorCode::kUnavailable, reason + " there; the other program can");
+  return Error(ErrorCode::kVersionMismatch, describe_hindrance(leg, *hindered_by_shards(leg, now)));
 }
 
 void report_clock(Context& cx, const Leg& leg, TimePoint now) {

@@ -96,18 +96,15 @@ Op<Status> load_others(Context& cx, Shards& shards, TimePoint now) {
                                                         first.names().resource, shard));
     keys.push_back(names.back()->key);
   }
-  store::BatchGetRequest request(keys, store::Consistency::kStrong);
-  auto reply = co_await ask(request);
-  if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
-  if (!reply.unprocessed.empty()) {
-    co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
-  }
+  std::vector<store::ImagePtr> images;
+  Status read = co_await read_batch(keys, store::Consistency::kStrong, images);
+  if (!read) co_return read.error();
   for (std::size_t i = 0; i < names.size(); ++i) {
     // A missing one has nothing of its own to give.
-    if (!reply.images[i]) continue;
+    if (!images[i]) continue;
     Leg& leg = shards.add(names[i]);
     leg.view.config = first.view.config;
-    take_image(leg, reply.images[i], now, true);
+    take_image(leg, images[i], now, true);
     Result<Reads> evaluated = evaluate_leg(cx, leg, now);
     if (!evaluated) co_return evaluated.error();
   }

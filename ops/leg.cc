@@ -308,7 +308,7 @@ Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now) {
   leg.stamps.clear();
   leg.missing.clear();
   leg.ungranted.clear();
-  leg.quota_raise = cx.shared_table ? bucket::QuotaRaise::kAtReset : bucket::QuotaRaise::kAtOnce;
+  leg.quota_carry = cx.shared_table ? bucket::QuotaCarry::kBalance : bucket::QuotaCarry::kUse;
   leg.expired = false;
   leg.owner_stamp.reset();
   leg.bypass = BypassMode::kEnforce;
@@ -395,11 +395,12 @@ bool choose_other_shard(Context& cx, Leg& leg) {
   return unfit;
 }
 
-const NamedLimit* find_hindrance(const Leg& leg, TimePoint now) {
+const NamedLimit* find_hindrance(const Leg& leg, std::span<const NamedLimit> limits,
+                                 TimePoint now) {
   if (!leg.exists() || leg.state.shard_count <= 1 || leg.bypass != BypassMode::kEnforce) {
     return nullptr;
   }
-  for (const NamedLimit& named : leg.named) {
+  for (const NamedLimit& named : limits) {
     if (named.amount <= 0) continue;
     if (named.on_item < 0) {
       if (named.configured != nullptr && named.configured->state().is_quota()) return &named;
@@ -409,6 +410,15 @@ const NamedLimit* find_hindrance(const Leg& leg, TimePoint now) {
     if (standing.worth().transition == bucket::Transition::kOpen) return &named;
   }
   return nullptr;
+}
+
+std::string describe_hindrance(const Leg& leg, const NamedLimit& named) {
+  std::string text = "the bucket of entity " + leg.names().entity + " and resource " +
+                     leg.names().resource + " is split into " +
+                     std::to_string(leg.state.shard_count) +
+                     " shards by another program, and this one cannot ";
+  text += named.on_item < 0 ? "add the quota " : "open the window of ";
+  return text + named.configured->limit().name() + " there; the other program can";
 }
 
 void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed) {
@@ -425,6 +435,31 @@ void forget_image(Leg& leg) {
   leg.view.image = store::ImagePtr();
   leg.bucket_read = false;
   leg.image_confirmed = false;
+}
+
+Op<Status> read_batch(std::span<const store::Key> keys, store::Consistency consistency,
+                      std::vector<store::ImagePtr>& images) {
+  images.assign(keys.size(), store::ImagePtr());
+  std::vector<std::size_t> open(keys.size());
+  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
+  for (int repeat = 0; !open.empty(); ++repeat) {
+    if (repeat > kBatchRepeats) {
+      co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
+    }
+    std::vector<store::Key> some;
+    if (open.size() < keys.size()) {
+      for (std::size_t i : open) some.push_back(keys[i]);
+    }
+    std::span<const store::Key> asked = some.empty() ? keys : some;
+    store::BatchGetRequest request(asked, consistency);
+    auto reply = co_await ask(request);
+    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
+    std::vector<std::size_t> still_open;
+    for (std::size_t i : reply.unprocessed) still_open.push_back(open[i]);
+    for (std::size_t i = 0; i < open.size(); ++i) images[open[i]] = reply.images[i];
+    open = std::move(still_open);
+  }
+  co_return Status();
 }
 
 Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
@@ -455,26 +490,8 @@ Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now) {
                     names.resource);
   }
 
-  images.resize(keys.size());
-  std::vector<std::size_t> open(keys.size());
-  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  for (int repeat = 0; !open.empty(); ++repeat) {
-    if (repeat > kBatchRepeats) {
-      co_return Error(ErrorCode::kThrottled, "the store left keys of a batch unprocessed");
-    }
-    std::vector<store::Key> some;
-    if (open.size() < keys.size()) {
-      for (std::size_t i : open) some.push_back(keys[i]);
-    }
-    std::span<const store::Key> asked = some.empty() ? keys : some;
-    store::BatchGetRequest request(asked, reads.consistency);
-    auto reply = co_await ask(request);
-    if (reply.outcome != store::Outcome::kOk) co_return error_of(reply);
-    std::vector<std::size_t> still_open;
-    for (std::size_t i : reply.unprocessed) still_open.push_back(open[i]);
-    for (std::size_t i = 0; i < open.size(); ++i) images[open[i]] = reply.images[i];
-    open = std::move(still_open);
-  }
+  Status batch_read = co_await read_batch(keys, reads.consistency, images);
+  if (!batch_read) co_return batch_read.error();
 
   if (bucket_at >= 0) {
     bool confirmed = reads.consistency == store::Consistency::kStrong;
@@ -535,7 +552,7 @@ Standing::Standing(const Leg& leg, const NamedLimit& named, TimePoint now) {
     limit.resets = configured->resets;
     limit.window_length = configured->window_length;
     limit.balance =
-        bucket::carried_balance(stored, worth, *configured, shard_count, now, leg.quota_raise);
+        bucket::carried_balance(stored, worth, *configured, shard_count, now, leg.quota_carry);
     limit.remainder = 0;
     if (worth.window != WindowState::kRunning) {
       limit.window_start.reset();
@@ -749,7 +766,7 @@ void LegWrite::prepare(TimePoint now, bool aged_as_recent, bool prefer_locked) {
   bucket::PlanOptions options;
   options.burst_tolerance_divisor = cx_->burst_tolerance_divisor;
   options.assume_recent = aged_as_recent;
-  options.quota_raise = leg.quota_raise;
+  options.quota_carry = leg.quota_carry;
   bool soft_stale = false;
   for (const NamedLimit& named : leg.named) {
     if (named.on_item < 0) continue;
@@ -806,7 +823,7 @@ void LegWrite::prepare_fanout(TimePoint now, std::vector<std::size_t> removed_li
   empty_ = false;
   bucket::PlanOptions options;
   options.reevaluate = true;
-  options.quota_raise = leg.quota_raise;
+  options.quota_carry = leg.quota_carry;
   bucket::plan_locked(leg.state, leg.worths, {}, leg.stamps, {}, options, now, leg.plan);
   schema::WriteExtras with = extras(now);
   with.removed_limits = std::move(removed_limits);

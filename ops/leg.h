@@ -97,7 +97,7 @@ class Leg {
   BypassMode bypass = BypassMode::kEnforce;
   bool expired = false;
   bool undecodable = false;
-  bucket::QuotaRaise quota_raise = bucket::QuotaRaise::kAtOnce;
+  bucket::QuotaCarry quota_carry = bucket::QuotaCarry::kUse;
   /// Set while the owner that the item names is not the one that was read; it will be restamped.
   std::optional<schema::OwnerStamp> owner_stamp;
 
@@ -175,6 +175,12 @@ struct Reads {
 /// A leg without an image is evaluated as it would be created. Errors: `kCorrupt`.
 Result<Reads> evaluate_leg(Context& cx, Leg& leg, TimePoint now);
 
+/// Reads at most 100 items, in one request; up to three more ask again for what the store leaves
+/// unprocessed. `images` become those of `keys`, in order, empty for what does not exist. Both must
+/// outlive the operation. Errors: those of the store; `kThrottled` when keys stay unprocessed.
+Op<Status> read_batch(std::span<const store::Key> keys, store::Consistency consistency,
+                      std::vector<store::ImagePtr>& images);
+
 /// Reads in one request. Errors: those of the store, and `kCorrupt`.
 Op<Status> read_leg(Context& cx, Leg& leg, Reads reads, TimePoint now);
 
@@ -194,10 +200,13 @@ inline bool choose_shard(Context& cx, Leg& leg) {
 /// What hinders a planned write on one of several shards: a named limit whose window would have to
 /// open, or a quota that would have to be added. Both have to be agreed upon with the other shards.
 /// Null: nothing.
-const NamedLimit* find_hindrance(const Leg& leg, TimePoint now);
+const NamedLimit* find_hindrance(const Leg& leg, std::span<const NamedLimit> limits, TimePoint now);
+/// The same of the limits that the leg's request names.
 inline const NamedLimit* hindered_by_shards(const Leg& leg, TimePoint now) {
-  return leg.state.shard_count <= 1 ? nullptr : find_hindrance(leg, now);
+  return leg.state.shard_count <= 1 ? nullptr : find_hindrance(leg, leg.named, now);
 }
+/// A hindrance that was found, in words for people.
+std::string describe_hindrance(const Leg& leg, const NamedLimit& named);
 
 /// Takes an image that the store just returned (empty: the item is gone) as the leg's knowledge.
 void take_image(Leg& leg, store::ImagePtr image, TimePoint now, bool confirmed);

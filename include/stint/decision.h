@@ -46,7 +46,7 @@ struct LimitStatus {
   /// No state of this limit could ever grant the request: do not retry.
   bool never_fits = false;
   /// How long until the request fits if nobody competes; zero when it fits now, absent when it
-  /// never fits or no reset is in reach.
+  /// never fits, when no reset is in reach, and for more than one of several shards can hold.
   std::optional<Millis> retry_after;
   /// When a quota is next restored whole. Absent for rates, for windows not started, for requests
   /// that never fit, and where no edge is in reach.
@@ -60,7 +60,7 @@ struct LimitStatus {
 struct Rejection {
   /// Every declared limit of the entity and, with cascade, of its parent.
   std::vector<LimitStatus> limits;
-  /// The longest wait among the limits that refused; absent when one of them never fits.
+  /// The longest wait among the limits that refused; absent when one of them has none.
   std::optional<Millis> retry_after;
   bool never_fits = false;
 };

@@ -150,8 +150,9 @@ class STINT_EXPORT Limiter {
   /// Replaces the limits of a scope as a whole; a limit left out is removed. At the entity levels
   /// existing buckets are brought up to date at once; elsewhere when next refilled, at most
   /// the configuration cache's age later, except that changes of access, cascade and softness are
-  /// brought to all buckets concerned. Restores no balance, restarts no clock: what was used of a
-  /// quota stays used under its new capacity.
+  /// brought to all buckets concerned. Restores no balance, restarts no clock; only a limit that
+  /// had been removed starts full. Shared tables carry balances otherwise
+  /// (docs/guide/configuration.md).
   ///
   /// Configuration is written first (one read, one or two writes), then the buckets, one after
   /// the other with about three requests each. The timeout is each request's. An error says that

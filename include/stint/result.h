@@ -25,7 +25,7 @@ enum class ErrorCode {
   kUnavailable,      ///< The store could not be reached or refused to work; nothing was applied.
   kOutcomeUnknown,   ///< A write may or may not have been applied, and a look-up could not tell.
   kThrottled,        ///< The store asked to slow down until past the deadline; nothing was applied.
-  kVersionMismatch,  ///< The store was written by a program that this one may not share it with.
+  kVersionMismatch,  ///< What another program or version wrote, this one may not use, or not so.
   kInvalidArgument,  ///< An argument is malformed; field, value and reason say which and why.
   kNotFound,         ///< The named entity, configuration or item does not exist.
   kExists,           ///< The thing to be created exists already.

@@ -325,6 +325,26 @@ class Changes(SharingTest):
                 self.clock.now_ms = MIDNIGHT_MS
                 self.assert_agree(programs, {"day": 100})
 
+    def test_quota_raised_by_mistake_and_put_right_loses_nothing(self):
+        """What nobody used is still there after a change of its capacity there and back."""
+        for changers in (("stint", "stint"), ("python", "python"), ("stint", "python"),
+                         ("python", "stint")):
+            for scope in ({"resource": "api"}, {"entity": "user-1", "resource": "api"}):
+                with self.subTest(changers=changers, scope=scope):
+                    self.start_afresh()
+                    self.set_limits("stint", {"day": "day:100@0 0 * * *"}, **scope)
+                    programs = self.programs()
+                    taken = 0
+                    for _ in range(2):
+                        for changer, capacity in zip(changers, (1000, 100)):
+                            for program in programs:
+                                self.assertTrue(program.acquire("user-1", "api", {"day": 2}))
+                                taken += 2
+                            self.set_limits(changer, {"day": f"day:{capacity}@0 0 * * *"}, **scope)
+                            self.clock.advance(2 * MINUTE_MS)
+                    self.assert_agree(programs, {"day": 100 - taken})
+                    self.assertTrue(programs[0].acquire("user-1", "api", {"day": 100 - taken}))
+
     def test_limit_added_and_removed(self):
         for changer in ("stint", "python"):
             with self.subTest(changer=changer):

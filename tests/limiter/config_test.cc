@@ -129,6 +129,39 @@ TEST_P(SharedConfiguration, Decision27_RaiseOfAResourceAddsNothingEither) {
   EXPECT_EQ(left("session"), 0);
 }
 
+TEST_P(SharedConfiguration, Decision27_ARaiseTakenBackTakesNothing) {
+  limiter->set_limits(kUser, kApi, {Limit::session("session", 100, 5h)}).value();
+  ASSERT_TRUE(admits({{"session", 10}}));
+  for (int i = 0; i < 3; ++i) {
+    limiter->set_limits(kUser, kApi, {Limit::session("session", 200, 5h)}).value();
+    EXPECT_EQ(left("session"), 90);
+    limiter->set_limits(kUser, kApi, {Limit::session("session", 100, 5h)}).value();
+    EXPECT_EQ(left("session"), 90);
+  }
+  // What a lower capacity cuts off does not come back before the next window.
+  limiter->set_limits(kUser, kApi, {Limit::session("session", 50, 5h)}).value();
+  EXPECT_EQ(left("session"), 50);
+  limiter->set_limits(kUser, kApi, {Limit::session("session", 100, 5h)}).value();
+  EXPECT_EQ(left("session"), 50);
+  EXPECT_FALSE(admits({{"session", 51}}));
+  EXPECT_TRUE(admits({{"session", 50}}));
+}
+
+TEST_P(SharedConfiguration, Decision27_ARaiseOfAResourceTakenBackTakesNothingEither) {
+  Limit month = Limit::calendar("month", 100, "0 0 1 * *").value();
+  ASSERT_TRUE(limiter->set_limits(Scope::resource(kApi), {month}));
+  ASSERT_TRUE(admits({{"month", 10}}));
+  for (bool taken_back : {false, true}) {
+    Limit other = Limit::calendar("month", taken_back ? 100 : 1'000, "0 0 1 * *").value();
+    ASSERT_TRUE(limiter->set_limits(Scope::resource(kApi), {other}));
+    clock.advance(2min);
+    EXPECT_EQ(left("month"), taken_back ? 89 : 90) << "as it is reckoned before the next write";
+    EXPECT_TRUE(admits({{"month", 1}}));
+  }
+  EXPECT_TRUE(admits({{"month", 88}}));
+  EXPECT_EQ(left("month"), 0);
+}
+
 TEST_P(Configuration, Decision27_RateIsClampedAndRestoresNothing) {
   limiter->set_limits(kUser, kApi, {Limit::rate("rate", 100, 1, 3600s)}).value();
   ASSERT_TRUE(admits({{"rate", 20}}));

@@ -235,7 +235,7 @@ TEST_F(Shards, AWindowThatWouldHaveToOpenIsRefusedAndNothingTouched) {
   for (int i = 0; i < 8; ++i) {
     Result<Decision> refused = try_acquire({{"session", 1}, {"rpm", 1}});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(refused.error().code(), ErrorCode::kVersionMismatch);
     EXPECT_NE(refused.error().reason().find("split into 2 shards"), std::string::npos)
         << refused.error().reason();
     EXPECT_NE(refused.error().reason().find("open the window of session"), std::string::npos);
@@ -249,9 +249,9 @@ TEST_F(Shards, AWindowThatWouldHaveToOpenIsRefusedAndNothingTouched) {
                               .resource = kApi,
                               .consume = {{"session", 1}},
                               .on_unavailable = OnUnavailable::kAllow};
-  Decision degraded = limiter.acquire(at_any_price).value();
-  ASSERT_TRUE(degraded);
-  EXPECT_TRUE(degraded.lease().degraded());
+  Result<Decision> refused = limiter.acquire(at_any_price);
+  ASSERT_FALSE(refused) << "the store works: nothing passes uncounted";
+  EXPECT_EQ(refused.error().code(), ErrorCode::kVersionMismatch);
 }
 
 TEST_F(Shards, AWindowThatAnotherProgramOpensIsUsedAtOnce) {
@@ -294,7 +294,7 @@ TEST_F(Shards, AQuotaThatWouldHaveToBeAddedIsRefusedAndARateIsAdded) {
   for (int i = 0; i < 8; ++i) {
     Result<Decision> refused = try_acquire({{"rpm", 1}, {"day", 1}});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(refused.error().code(), ErrorCode::kVersionMismatch);
     EXPECT_NE(refused.error().reason().find("add the quota day"), std::string::npos);
     EXPECT_TRUE(admits({{"rpm", 1}, {"rph", 1}}));
   }
@@ -362,6 +362,37 @@ TEST_F(Shards, R54_R55_P100_AvailabilityIsTheSumAndOneShardHasToFit) {
   EXPECT_FALSE(limiter.available(kUser, kApi, {{"rpm", 26}}).value().fits);
   EXPECT_EQ(engine->requests(), 2);
   EXPECT_TRUE(limiter.available(kUser, kApi, {{"rpm", 10}}).value().fits);
+}
+
+TEST_F(Shards, ShardsThatABatchLeavesOutAreAskedForAgain) {
+  limiter.set_limits(Scope::resource(kApi), {Limit::per_hour("rpm", 100)}).value();
+  ASSERT_TRUE(admits({{"rpm", 1}}));
+  split(4);
+  // The first batch is of the bucket and what is configured, the second of its other shards.
+  engine->plan(Fault::keys_unprocessed(2).on(RequestKind::kBatchGet, 2));
+
+  EXPECT_EQ(status("rpm").capacity, MilliTokens(100 * kToken));
+}
+
+TEST_F(Shards, NeverFitsIsSaidOfTheWholeBucketOnly) {
+  limiter
+      .set_limits(Scope::resource(kApi),
+                  {Limit::per_hour("rpm", 100), Limit::calendar("day", 4, "0 0 * * *")})
+      .value();
+  ASSERT_TRUE(admits({{"rpm", 1}}));
+  split(2);
+  for (const auto& [limit, whole] : {std::pair("rpm", 100), std::pair("day", 4)}) {
+    for (std::int64_t amount : {whole, whole + 1}) {
+      Decision refused = try_acquire({{limit, amount}}).value();
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.rejection().never_fits, amount > whole) << limit << ' ' << amount;
+      EXPECT_FALSE(refused.rejection().retry_after) << limit << ' ' << amount;
+      Availability seen = limiter.available(kUser, kApi, {{limit, amount}}).value();
+      EXPECT_FALSE(seen.fits);
+      EXPECT_FALSE(seen.wait);
+      EXPECT_EQ(seen.never_fits, amount > whole) << limit << ' ' << amount;
+    }
+  }
 }
 
 TEST_F(Shards, R30_ChangesOfLimitsReachAll) {

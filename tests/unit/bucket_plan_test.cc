@@ -825,13 +825,14 @@ TEST(Stamp, WindowThatAShorterLengthEndedIsOverAndTheDebitOpensTheNext) {
   EXPECT_EQ(debited.item.limits[0].balance, 7 * kToken);
 }
 
-TEST(Stamp, RaiseThatWaitsAddsNothingBeforeTheNextReset) {
+TEST(Stamp, CarriedBalanceIsCutButNeverMovedBeforeTheNextReset) {
+  LimitState three = calendar(3, "0 0 * * *").state();
   LimitState ten = calendar(10, "0 0 * * *").state();
   LimitState hundred = calendar(100, "0 0 * * *").state();
-  PlanOptions waits;
-  waits.quota_raise = QuotaRaise::kAtReset;
+  PlanOptions carries;
+  carries.quota_carry = QuotaCarry::kBalance;
   auto stamped = [&](Table& table, const LimitState& other, TimePoint now) {
-    Plan plan = locked(table.item, {}, now, {{0, &other}}, waits);
+    Plan plan = locked(table.item, {}, now, {{0, &other}}, carries);
     ASSERT_TRUE(table.write(plan, table.item));
   };
   LimitState used = ten;
@@ -840,14 +841,37 @@ TEST(Stamp, RaiseThatWaitsAddsNothingBeforeTheNextReset) {
   stamped(table, hundred, kNoon + 1h);
   EXPECT_EQ(table.item.limits[0].balance, 4 * kToken);
   stamped(table, ten, kNoon + 2h);
-  EXPECT_EQ(table.item.limits[0].balance, -86 * kToken) << "what was used stays used";
-  stamped(table, hundred, kNoon + 3h);
-  EXPECT_EQ(table.item.limits[0].balance, -86 * kToken);
+  EXPECT_EQ(table.item.limits[0].balance, 4 * kToken) << "what the raise did not add stays";
+  stamped(table, three, kNoon + 3h);
+  EXPECT_EQ(table.item.limits[0].balance, 3 * kToken);
+  stamped(table, hundred, kNoon + 4h);
+  EXPECT_EQ(table.item.limits[0].balance, 3 * kToken);
   // The write that finds the edge passed grants what is configured then.
   stamped(table, ten, kNoon + 12h);
   EXPECT_EQ(table.item.limits[0].balance, 10 * kToken);
   stamped(table, hundred, kNoon + 36h);
   EXPECT_EQ(table.item.limits[0].balance, 100 * kToken);
+}
+
+TEST(Stamp, CarriedBalanceIsCutBeforeTheDebitAndKeepsItsTopUp) {
+  PlanOptions carries;
+  carries.quota_carry = QuotaCarry::kBalance;
+  LimitState window = opened(session(40, 5h, "w").state(4), kNoon, 12 * kToken);
+  window.top_up = 3 * kToken;
+  LimitState narrower = session(20, 5h, "w").state(4);
+  Table table = settled({window}, kNoon, 4);
+  Plan plan = locked(table.item, {take(0, 2 * kToken)}, kNoon + 1h, {{0, &narrower}}, carries);
+  ASSERT_TRUE(table.write(plan, table.item));
+  EXPECT_EQ(table.item.limits[0].balance, 6 * kToken) << "5 of the share and 3 on top, less 2";
+  EXPECT_EQ(table.item.limits[0].top_up, 3 * kToken);
+  // Debt stays debt, whichever way the capacity goes.
+  LimitState wider = session(80, 5h, "w").state(4);
+  table.item.limits[0].balance = -4 * kToken;
+  for (const LimitState* other : {&wider, &narrower}) {
+    plan = locked(table.item, {}, kNoon + 2h, {{0, other}}, carries);
+    ASSERT_TRUE(table.write(plan, table.item));
+    EXPECT_EQ(table.item.limits[0].balance, -4 * kToken);
+  }
 }
 
 TEST(Stamp, RollAndResetInTheSameWriteEndTheTopUp) {

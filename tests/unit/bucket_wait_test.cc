@@ -49,11 +49,22 @@ TEST(Wait, ScheduledRateOfRules35WalksOnAtHalfRate) {
   EXPECT_LT(worth_at(state, now, now + 50s - 1ms), 500 * kToken);
 }
 
-TEST(Wait, R41_LargerThanTheShareNeverFitsAShard) {
-  LimitState limit = rate(16, 16, 1s).state(4);
-  limit.balance = 0;
-  EXPECT_EQ(wait_at(limit, kNoon, kNoon, 4 * kToken, 4).wait, 1s);
-  EXPECT_TRUE(wait_at(limit, kNoon, kNoon, 4 * kToken + 1, 4).never);
+TEST(Wait, R41_LargerThanTheShareHasNoWaitAndNeverFitsAboveTheWhole) {
+  std::vector<LimitState> limits{rate(16, 16, 1s).state(4), calendar(16, "0 0 * * *").state(4),
+                                 session(16, 5h).state(4)};
+  for (LimitState& limit : limits) {
+    SCOPED_TRACE(std::string(to_string(limit.kind)));
+    limit.balance = 0;
+    if (limit.kind == LimitKind::kSession) limit.window_start = limit.window_applied = kNoon;
+    EXPECT_TRUE(wait_at(limit, kNoon, kNoon, 4 * kToken, 4).wait);
+    for (std::int64_t amount : {4 * kToken + 1, 16 * kToken}) {
+      Wait wait = wait_at(limit, kNoon, kNoon, amount, 4);
+      EXPECT_FALSE(wait.never) << amount;
+      EXPECT_FALSE(wait.wait) << amount;
+    }
+    EXPECT_TRUE(wait_at(limit, kNoon, kNoon, 16 * kToken + 1, 4).never);
+  }
+  EXPECT_EQ(wait_at(limits[0], kNoon, kNoon, 4 * kToken, 4).wait, 1s);
 }
 
 TEST(Wait, CountsTheRemainder) {
@@ -117,8 +128,10 @@ TEST(Wait, RollEndsTheTopUpAndTheOldGrant) {
   limit.window_applied = kNoon - 6h;
   limit.grant_count = 1;
   limit.top_up = 7 * kToken;
-  EXPECT_FALSE(wait_at(limit, kNoon - 6h, kNoon + 1h, 10 * kToken, 4).never);
-  EXPECT_TRUE(wait_at(limit, kNoon - 6h, kNoon + 1h, 10 * kToken + 1, 4).never);
+  EXPECT_TRUE(wait_at(limit, kNoon - 6h, kNoon + 1h, 10 * kToken, 4).wait);
+  EXPECT_FALSE(wait_at(limit, kNoon - 6h, kNoon + 1h, 10 * kToken + 1, 4).wait);
+  EXPECT_FALSE(wait_at(limit, kNoon - 6h, kNoon + 1h, 40 * kToken, 4).never);
+  EXPECT_TRUE(wait_at(limit, kNoon - 6h, kNoon + 1h, 40 * kToken + 1, 4).never);
 }
 
 TEST(Wait, AboveTodaysCeilingWalksTheLines) {
