@@ -13,7 +13,7 @@ class ConfigCases : public LimiterTest {
 STINT_ON_EVERY_STORE(ConfigCases);
 
 TEST_P(ConfigCases, P76_ASessionQuotasChangeIsHeededAtOnceAndUsedStaysUsed) {
-  bool shared = GetParam() == "shared_table";
+  bool shared = is_shared(GetParam());
   set({Limit::session("s", 100, 5h)});
   ASSERT_TRUE(admits({{"s", 50}}));
   clock.advance(1h);
@@ -30,7 +30,7 @@ TEST_P(ConfigCases, P76_ASessionQuotasChangeIsHeededAtOnceAndUsedStaysUsed) {
 }
 
 TEST_P(ConfigCases, P76_ACalendarQuotasChangeIsHeededAtOnceAndUsedStaysUsed) {
-  bool shared = GetParam() == "shared_table";
+  bool shared = is_shared(GetParam());
   set({Limit::calendar("c", 10, "0 0 * * *")});
   ASSERT_TRUE(admits({{"c", 10}}));
   clock.advance(1h);
@@ -42,7 +42,7 @@ TEST_P(ConfigCases, P76_ACalendarQuotasChangeIsHeededAtOnceAndUsedStaysUsed) {
 }
 
 TEST_P(ConfigCases, P76_ChangesAtTheResourceLevelReachABucketWithinTheCachesAge) {
-  bool shared = GetParam() == "shared_table";
+  bool shared = is_shared(GetParam());
   limiter->set_limits(Scope::resource(kApi), {Limit::session("s", 100, 5h)}).value();
   Limiter other = another_limiter();
   ASSERT_TRUE(admits({{"s", 50}}));

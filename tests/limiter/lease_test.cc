@@ -286,7 +286,7 @@ TEST_P(LeaseOf, R45_CreditAfterACutOfTheCapacityIsCutAsWell) {
                    {Limit::rate("bucket", 10, 1, 3600s), Limit::session("session", 60, 5h)})
       .value();
   ASSERT_EQ(left("bucket"), 10);
-  ASSERT_EQ(left("session"), GetParam() == "shared_table" ? 50 : 10);
+  ASSERT_EQ(left("session"), is_shared(GetParam()) ? 50 : 10);
 
   ASSERT_TRUE(decision.lease().roll_back().ok());
 

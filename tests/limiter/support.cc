@@ -1,5 +1,7 @@
 #include "tests/limiter/support.h"
 
+#include <algorithm>
+
 #include <utility>
 
 #include "limiter/store_handle.h"
@@ -51,6 +53,11 @@ std::vector<std::string> store_names() {
   names.emplace_back(kDynamoDb);
 #endif
   return names;
+}
+
+bool is_shared(const std::string& name) {
+  std::vector<std::string> own = engine_names();
+  return std::find(own.begin(), own.end(), name) == own.end();
 }
 
 store::Capabilities shared_table() {

@@ -34,6 +34,9 @@ std::vector<std::string> engine_names();
 std::vector<std::string> store_names();
 /// What such a table can and cannot do.
 store::Capabilities shared_table();
+/// Whether other programs may use the store of that name, so that quotas are raised and lowered as
+/// those do.
+bool is_shared(const std::string& name);
 /// Opens one of them. An engine that keeps its data keeps it in `directory`.
 std::shared_ptr<store::Engine> open_engine(const std::string& name, const std::string& directory);
 
