@@ -1,7 +1,6 @@
 #include "tests/limiter/support.h"
 
 #include <algorithm>
-
 #include <utility>
 
 #include "limiter/store_handle.h"
