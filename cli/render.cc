@@ -315,6 +315,10 @@ void write_status(JsonWriter& json, const LimitStatus& status) {
   json.end_object();
 }
 
+void write_hindrance(JsonWriter& json, const std::string& hindrance) {
+  json.member("hindrance", hindrance.empty() ? std::nullopt : std::optional(hindrance));
+}
+
 void write_limit(JsonWriter& json, const Limit& limit) {
   bool rate = limit.kind() == LimitKind::kRate;
   json.begin_object();

@@ -91,6 +91,8 @@ std::string describe_limit(const Limit& limit);
 std::string describe_scope(const Scope& scope);
 
 void write_status(JsonWriter& json, const LimitStatus& status);
+/// The member `hindrance`: null when there is none.
+void write_hindrance(JsonWriter& json, const std::string& hindrance);
 /// The fields of a limit and its text in the grammar (`spec`).
 void write_limit(JsonWriter& json, const Limit& limit);
 void write_config(JsonWriter& json, const ScopeConfig& config);

@@ -116,6 +116,7 @@ struct Fit {
   bool fits = true;
   bool never_fits = false;
   std::optional<Millis> wait = Millis(0);  // absent: no reset is in reach
+  std::string hindrance;                   // empty: none
 };
 
 Fit fit_on(const Leg& leg, const std::vector<Consume>& need, TimePoint now) {
@@ -133,6 +134,11 @@ Fit fit_on(const Leg& leg, const std::vector<Consume>& need, TimePoint now) {
       fit.wait = std::max(*fit.wait, *status.retry_after);
     }
   }
+  if (const NamedLimit* hindered = find_hindrance(leg, limits, now)) {
+    fit.fits = false;
+    fit.wait.reset();
+    fit.hindrance = describe_hindrance(leg, *hindered);
+  }
   return fit;
 }
 
@@ -144,7 +150,9 @@ Fit best_fit(const Shards& shards, const std::vector<Consume>& need, TimePoint n
     best.fits = best.fits || fit.fits;
     best.never_fits = best.never_fits && fit.never_fits;
     if (fit.wait && (!best.wait || *fit.wait < *best.wait)) best.wait = fit.wait;
+    if (best.hindrance.empty()) best.hindrance = std::move(fit.hindrance);
   }
+  if (best.fits) best.hindrance.clear();
   return best;
 }
 
@@ -170,6 +178,7 @@ void add_bucket(const Shards& shards, const std::vector<Consume>& need, TimePoin
   Fit fit = best_fit(shards, need, now);
   result.fits = result.fits && fit.fits;
   result.never_fits = result.never_fits || fit.never_fits;
+  if (result.hindrance.empty()) result.hindrance = std::move(fit.hindrance);
   if (!fit.wait) {
     result.wait.reset();
   } else if (result.wait) {
@@ -206,7 +215,8 @@ LimitExplanation explain_limit(const Leg& leg, const NamedLimit& named, TimePoin
                                MilliTokens(),
                                {},
                                {},
-                               false};
+                               false,
+                               {}};
   Standing standing(leg, named, now);
   explanation.on_item = named.on_item >= 0;
   if (explanation.on_item) {
@@ -222,6 +232,11 @@ LimitExplanation explain_limit(const Leg& leg, const NamedLimit& named, TimePoin
   }
   for (const bucket::Stamp& stamp : leg.stamps) {
     if (static_cast<int>(stamp.limit) == named.on_item) explanation.stale = true;
+  }
+  NamedLimit used = named;
+  used.amount = 1;
+  if (find_hindrance(leg, std::span<const NamedLimit>(&used, 1), now) != nullptr) {
+    explanation.hindrance = describe_hindrance(leg, used);
   }
   return explanation;
 }

@@ -30,6 +30,8 @@ void print_text(std::ostream& out, const Availability& availability, bool asked,
       out << terminal.paint(Colour::kGreen, "fits now");
     } else if (availability.never_fits) {
       out << terminal.paint(Colour::kRed, "never fits");
+    } else if (!availability.hindrance.empty()) {
+      out << terminal.paint(Colour::kRed, "does not fit: ") << availability.hindrance;
     } else if (availability.wait) {
       out << terminal.paint(Colour::kYellow, "fits in " + format_wait(*availability.wait))
           << fmt::format(" ({})", format_moment(view.now + *availability.wait, view.now,
@@ -68,6 +70,7 @@ Result<int> run_available(const AvailableArguments& arguments, Globals& globals)
   json.member("fits", availability->fits);
   json.member("wait_ms", availability->wait);
   json.member("never_fits", availability->never_fits);
+  write_hindrance(json, availability->hindrance);
   json.member("access", to_string(availability->access));
   json.key("limits");
   json.begin_array();

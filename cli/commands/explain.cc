@@ -197,6 +197,9 @@ class TextWriter {
     if (bucket.exists && !facts.on_item) {
       detail("The bucket does not hold it yet; its next use adds it, full.");
     }
+    if (!facts.hindrance.empty()) {
+      detail("A request for it is refused: {}.", facts.hindrance);
+    }
     if (facts.stale) {
       detail("The bucket still goes by earlier parameters; its next refill brings these in.");
     }
@@ -298,6 +301,8 @@ class TextWriter {
     }
     if (answer.never_fits) {
       say("It will never pass: ask for less, or raise the limit.");
+    } else if (!answer.hindrance.empty()) {
+      detail("{}.", answer.hindrance);
     } else if (answer.wait) {
       say("It will pass at {}, if nobody else uses anything until then.",
           when(view_.now + *answer.wait, view_, view_.zone_of_wait(answer.limits)));
@@ -343,6 +348,7 @@ void write_json_limit(JsonWriter& json, const ExplainedLimit& explained) {
   json.member("active_entry", facts.active_entry);
   json.member("next_change_ms", facts.next_change);
   json.member("stale", facts.stale);
+  write_hindrance(json, facts.hindrance);
   json.end_object();
 }
 
@@ -379,6 +385,7 @@ void write_json(std::ostream& out, TimePoint now, const std::vector<ExplainedBuc
     json.begin_object();
     json.member("fits", answer.fits);
     json.member("never_fits", answer.never_fits);
+    write_hindrance(json, answer.hindrance);
     json.member("wait_ms", answer.wait);
     json.member("passes_at_ms", answer.wait ? std::optional(now + *answer.wait) : std::nullopt);
     json.key("limits");

@@ -44,9 +44,14 @@ struct Availability {
   std::vector<LimitStatus> limits;
   /// Whether `need` would be admitted now.
   bool fits = true;
-  /// When `need` would fit if nobody competes; absent if never.
+  /// When `need` would fit if nobody competes; absent if never, if no reset is in reach, and if it
+  /// is not known, because the bucket is split: see `hindrance`, or more is needed than one shard
+  /// can hold.
   std::optional<Millis> wait;
   bool never_fits = false;
+  /// Why `need` would be refused whatever the limits hold, in words for people: another program has
+  /// split the bucket, and has to do something there first. Empty: nothing of that kind.
+  std::string hindrance;
   AccessPolicy access = AccessPolicy::kEnforce;
 };
 
@@ -69,6 +74,9 @@ struct LimitExplanation {
   /// Parameters stored on the bucket differ from the configuration and will be brought up to date
   /// at the next refill.
   bool stale = false;
+  /// Why a request for this limit would be refused whatever it holds, as in `Availability`; on a
+  /// split bucket, by its first shard. Empty: nothing of that kind.
+  std::string hindrance;
 };
 
 /// One bucket seen from outside.

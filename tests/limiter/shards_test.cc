@@ -239,6 +239,21 @@ TEST_F(Shards, AWindowThatWouldHaveToOpenIsRefusedAndNothingTouched) {
     EXPECT_NE(refused.error().reason().find("split into 2 shards"), std::string::npos)
         << refused.error().reason();
     EXPECT_NE(refused.error().reason().find("open the window of session"), std::string::npos);
+    Availability seen = limiter.available(kUser, kApi, {{"session", 1}, {"rpm", 1}}).value();
+    EXPECT_FALSE(seen.fits);
+    EXPECT_FALSE(seen.never_fits);
+    EXPECT_FALSE(seen.wait);
+    EXPECT_EQ(seen.hindrance, refused.error().reason());
+  }
+  for (const std::vector<Consume>& served :
+       {std::vector<Consume>{{"rpm", 1}}, std::vector<Consume>{{"session", 0}, {"rpm", 1}}}) {
+    Availability seen = limiter.available(kUser, kApi, served).value();
+    EXPECT_TRUE(seen.fits);
+    EXPECT_EQ(seen.hindrance, "");
+  }
+  Explanation explained = limiter.explain(kUser, kApi).value();
+  for (const LimitExplanation& limit : explained.buckets.at(0).limits) {
+    EXPECT_EQ(limit.hindrance.empty(), limit.limit.name() == "rpm") << limit.hindrance;
   }
   for (const auto& [index, image] : before) EXPECT_EQ(*shard(index), *image) << index;
 
@@ -296,6 +311,10 @@ TEST_F(Shards, AQuotaThatWouldHaveToBeAddedIsRefusedAndARateIsAdded) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::kVersionMismatch);
     EXPECT_NE(refused.error().reason().find("add the quota day"), std::string::npos);
+    Availability seen = limiter.available(kUser, kApi, {{"rpm", 1}, {"day", 1}}).value();
+    EXPECT_FALSE(seen.fits);
+    EXPECT_EQ(seen.hindrance, refused.error().reason());
+    EXPECT_TRUE(limiter.available(kUser, kApi, {{"rpm", 1}, {"rph", 1}}).value().fits);
     EXPECT_TRUE(admits({{"rpm", 1}, {"rph", 1}}));
   }
   for (std::int64_t i : {0, 1}) {
