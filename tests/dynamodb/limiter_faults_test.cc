@@ -530,7 +530,8 @@ TEST(LimiterFaults, ChangesOfLimitsFailCleanlyAndMayBeRepeated) {
         const Result<LimitsChange> second =
             calm.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
         EXPECT_TRUE(second.ok()) << (second.ok() ? "" : second.error().message());
-        EXPECT_EQ(world.left("s"), 49);
+        // A table that other programs may share cuts the balance to a lower capacity.
+        EXPECT_EQ(world.left("s"), 50);
       }
       EXPECT_GT(position, 1);
       EXPECT_LE(position, kMostRequests);

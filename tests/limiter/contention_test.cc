@@ -265,7 +265,7 @@ TEST_F(Contention, R22_SeedIsPinnedToTheShardCount) {
 
   // What one of two shards may grant is to be agreed upon with the other.
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kVersionMismatch);
   EXPECT_FALSE(bucket()->has(store::intern("b_daily_cp")));
   EXPECT_TRUE(limiter.acquire(request({{"rate", 1}})).value());
 }
