@@ -24,18 +24,21 @@ constexpr std::uint32_t kMaxNames = 1U << 20;
 constexpr std::uint32_t kSlots = 2 * kMaxNames;
 constexpr std::size_t kMaxNameBytes = 255;
 
-// Zero-initialised statics: usable before any constructor has run, and pages that are never
-// touched cost no memory.
-std::atomic<const Record*> slots[kSlots];
-std::atomic<const Record*> names[kMaxNames];
+// Plain pointers, not atomics: those are zero before any constructor has run, while clang 14 clears
+// an array of atomics that is this large when the program starts, after other files have interned
+// names. Pages that are never touched cost no memory.
+const Record* slots[kSlots];
+const Record* names[kMaxNames];
+using Place = std::atomic_ref<const Record*>;
 std::atomic<std::uint32_t> next_id{0};
 
 // The slot that holds `name`, or the empty one where it belongs.
-std::atomic<const Record*>& probe(std::uint64_t hash, std::string_view name) {
+Place probe(std::uint64_t hash, std::string_view name) {
   std::uint32_t at = static_cast<std::uint32_t>(hash) & (kSlots - 1);
   while (true) {
-    const Record* record = slots[at].load(std::memory_order_acquire);
-    if (!record || (record->hash == hash && record->name == name)) return slots[at];
+    Place place(slots[at]);
+    const Record* record = place.load(std::memory_order_acquire);
+    if (!record || (record->hash == hash && record->name == name)) return place;
     at = (at + 1) & (kSlots - 1);
   }
 }
@@ -50,12 +53,12 @@ AttrId intern_raw(std::string_view name) {
   std::uint64_t hash = hash_bytes(name);
   Record* own = nullptr;
   while (true) {
-    std::atomic<const Record*>& slot = probe(hash, name);
+    Place slot = probe(hash, name);
     const Record* found = slot.load(std::memory_order_acquire);
     if (found && found->hash == hash && found->name == name) {
       if (own) {
         // Another thread was first. The id stays unused; ids need not be dense.
-        names[index_of(own->id)].store(nullptr, std::memory_order_relaxed);
+        Place(names[index_of(own->id)]).store(nullptr, std::memory_order_relaxed);
         delete own;
       }
       return found->id;
@@ -66,7 +69,7 @@ AttrId intern_raw(std::string_view name) {
       if (id >= kMaxNames) abort_full();
       own = new Record{hash, AttrId(id), std::string(name)};
       // Before the slot: whoever learns the id can ask for its name.
-      names[id].store(own, std::memory_order_release);
+      Place(names[id]).store(own, std::memory_order_release);
     }
     const Record* expected = nullptr;
     if (slot.compare_exchange_strong(expected, own, std::memory_order_acq_rel)) return own->id;
@@ -111,8 +114,9 @@ bool names_running_out() {
 
 std::string_view name_of(AttrId id) {
   seed_key_names();
-  const Record* record =
-      index_of(id) < kMaxNames ? names[index_of(id)].load(std::memory_order_acquire) : nullptr;
+  const Record* record = index_of(id) < kMaxNames
+                             ? Place(names[index_of(id)]).load(std::memory_order_acquire)
+                             : nullptr;
   assert(record != nullptr);
   return record->name;
 }
