@@ -14,6 +14,9 @@ void AsyncDriver::advance() noexcept {
   for (;;) {
     try {
       runner_.resume();
+      if (runner_.pending() == ops::Runner::Pending::kTurn) {
+        runner_.answer_turn(setup_->clock.now());
+      }
     } catch (...) {
       // Memory ran out, or the caller's clock failed. There is no caller above to be told.
       broken_ = true;
@@ -22,38 +25,14 @@ void AsyncDriver::advance() noexcept {
       finished();
       return;
     }
-    switch (runner_.pending()) {
-      case ops::Runner::Pending::kNothing: break;
-      case ops::Runner::Pending::kTurn: {
-        if (std::optional<TimePoint> now = read_clock()) {
-          runner_.answer_turn(*now);
-          break;
-        }
-        finished();
-        return;
-      }
-      case ops::Runner::Pending::kCalls: {
-        if (!asking_->admit(runner_.calls(), false, given_up())) break;
-        phase_.store(Phase::kAsking, std::memory_order_relaxed);
-        setup_->engine.start(runner_.calls(), asking_->deadline(), *this);
-        Phase asking = Phase::kAsking;
-        // From a successful exchange on, this may be gone at any time.
-        if (phase_.compare_exchange_strong(asking, Phase::kWaiting, std::memory_order_acq_rel)) {
-          return;
-        }
-        asking_->answered(runner_.calls());
-        break;
-      }
-    }
-  }
-}
-
-std::optional<TimePoint> AsyncDriver::read_clock() noexcept {
-  try {
-    return setup_->clock.now();
-  } catch (...) {
-    broken_ = true;
-    return std::nullopt;
+    if (runner_.pending() != ops::Runner::Pending::kCalls) continue;
+    if (!asking_->admit(runner_.calls(), false, given_up())) continue;
+    phase_.store(Phase::kAsking, std::memory_order_relaxed);
+    setup_->engine.start(runner_.calls(), asking_->deadline(), *this);
+    Phase asking = Phase::kAsking;
+    // From a successful exchange on, this may be gone at any time.
+    if (phase_.compare_exchange_strong(asking, Phase::kWaiting, std::memory_order_acq_rel)) return;
+    asking_->answered(runner_.calls());
   }
 }
 

@@ -48,8 +48,6 @@ class AsyncDriver : private store::Completion {
   void answered() noexcept override;
   /// Runs until the operation is done or an answer is waited for.
   void advance() noexcept;
-  /// Nothing, and the operation is broken, when the caller's clock throws.
-  std::optional<TimePoint> read_clock() noexcept;
 
   ops::Runner runner_;
   std::optional<DriverSetup> setup_;

@@ -273,7 +273,7 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
   std::shared_ptr<AsyncCall> self_;  // while in flight
 };
 
-/// Ends a lease. `done` may be empty.
+/// Ends a lease.
 class LeaseCall final : public AsyncCall<Status> {
  public:
   enum class How { kSettle, kRollBack };

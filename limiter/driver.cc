@@ -47,13 +47,6 @@ bool is_failure(store::Outcome outcome) {
   }
 }
 
-bool writes(const store::Call& call) {
-  return !std::holds_alternative<const store::GetRequest*>(call.request) &&
-         !std::holds_alternative<const store::BatchGetRequest*>(call.request) &&
-         !std::holds_alternative<const store::QueryRequest*>(call.request) &&
-         !std::holds_alternative<const store::ScanRequest*>(call.request);
-}
-
 /// The names that every request of a call goes by are known to the operation only.
 void report_asked(const DriverSetup& setup, std::span<const store::Call> calls,
                   const RequestStats& asked, Steady::duration took) {
@@ -73,7 +66,10 @@ void report_asked(const DriverSetup& setup, std::span<const store::Call> calls,
 Asking::Asking(const DriverSetup& setup) : setup_(&setup) {}
 
 bool Asking::admit(std::span<store::Call> calls, bool expired, bool given_up) {
-  bool late = expired || (given_up && std::any_of(calls.begin(), calls.end(), writes));
+  bool late =
+      expired || (given_up && std::any_of(calls.begin(), calls.end(), [](const store::Call& call) {
+                    return store::is_write(call.request);
+                  }));
   if (asked_before_ && !late) late = Steady::now() > setup_->deadline;
   asked_before_ = true;
   if (late && !setup_->past_deadline_allowed) {

@@ -28,13 +28,8 @@ constexpr std::int64_t kBatchBytes = std::int64_t{1} << 20;
 // Runs an operation that may take as long as it takes.
 template <typename T>
 T run_unhurried(StoreHandle& handle, ops::Op<T> op) {
-  limiter::SystemClock clock;
-  limiter::RequestCounters counters;
-  bool no_exemption = false;
-  limiter::DriverSetup setup{
-      *handle.engine, clock, handle.queues, counters, std::chrono::steady_clock::time_point::max(),
-      no_exemption};
-  return limiter::run(std::move(op), setup);
+  return limiter::run_alone(*handle.engine, handle.queues, std::move(op),
+                            std::chrono::steady_clock::time_point::max());
 }
 
 TimePoint instant_or_now(const std::optional<TimePoint>& at) {

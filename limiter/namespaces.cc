@@ -18,13 +18,8 @@ constexpr std::chrono::seconds kTimeout{10};
 template <typename T>
 T run(const Store& store, ops::Op<T> op) {
   StoreHandle& handle = *store.handle();
-  limiter::SystemClock clock;
-  limiter::RequestCounters counters;
-  bool no_exemption = false;
-  limiter::DriverSetup setup{
-      *handle.engine, clock, handle.queues, counters, std::chrono::steady_clock::now() + kTimeout,
-      no_exemption};
-  return limiter::run(std::move(op), setup);
+  return limiter::run_alone(*handle.engine, handle.queues, std::move(op),
+                            std::chrono::steady_clock::now() + kTimeout);
 }
 
 NamespaceStatus status_of(schema::NamespaceState state) {

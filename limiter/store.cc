@@ -20,17 +20,12 @@ Result<Store> open_store(std::shared_ptr<store::Engine> engine, const StoreOptio
   fresh.burst_tolerance_divisor = engine->capabilities().burst_tolerance_divisor;
   fresh.reset_rule = fresh.layout == store::IndexLayout::kCompatible ? ResetRule::kCompatible
                                                                      : ResetRule::kLocalDay;
-  SystemClock clock;
   BucketQueues queues;
-  RequestCounters counters;
-  bool no_exemption = false;
-  DriverSetup setup{
-      *engine,     clock, queues, counters, std::chrono::steady_clock::now() + kOpenTimeout,
-      no_exemption};
   Result<schema::StoreRecord> record =
-      run(ops::open_store(fresh, options.reset_rule, options.create_if_missing,
-                          engine->capabilities().shared_writers, clock.now()),
-          setup);
+      run_alone(*engine, queues,
+                ops::open_store(fresh, options.reset_rule, options.create_if_missing,
+                                engine->capabilities().shared_writers, SystemClock().now()),
+                std::chrono::steady_clock::now() + kOpenTimeout);
   if (!record) return record.error();
   return Store(std::make_shared<StoreHandle>(std::move(engine), *record));
 }

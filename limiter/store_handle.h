@@ -2,10 +2,13 @@
 #ifndef STINT_LIMITER_STORE_HANDLE_H_
 #define STINT_LIMITER_STORE_HANDLE_H_
 
+#include <chrono>
 #include <memory>
+#include <utility>
 
 #include "base/component.h"
 #include "limiter/driver.h"
+#include "limiter/system_clock.h"
 #include "schema/records.h"
 #include "stint/result.h"
 #include "stint/store.h"
@@ -30,6 +33,17 @@ class StoreHandle {
 };
 
 namespace limiter {
+
+/// Runs an operation that belongs to no limiter, by the system's clock; what it asks is counted
+/// nowhere.
+template <typename T>
+T run_alone(store::Engine& engine, BucketQueues& queues, ops::Op<T> op,
+            std::chrono::steady_clock::time_point deadline) {
+  SystemClock clock;
+  RequestCounters counters;
+  bool no_exemption = false;
+  return run(std::move(op), DriverSetup{engine, clock, queues, counters, deadline, no_exemption});
+}
 
 /// Reads or writes the store's record through the engine.
 STINT_COMPONENT Result<Store> open_store(std::shared_ptr<store::Engine> engine,

@@ -273,6 +273,14 @@ struct ScanReply : ReplyBase {
 using RequestRef = std::variant<const GetRequest*, const BatchGetRequest*, const PutRequest*,
                                 const UpdateRequest*, const DeleteRequest*, const TransactRequest*,
                                 const QueryRequest*, const ScanRequest*>;
+/// Whether the store may change because of the request.
+inline bool is_write(const RequestRef& request) {
+  return std::holds_alternative<const PutRequest*>(request) ||
+         std::holds_alternative<const UpdateRequest*>(request) ||
+         std::holds_alternative<const DeleteRequest*>(request) ||
+         std::holds_alternative<const TransactRequest*>(request);
+}
+
 using Reply =
     std::variant<GetReply, BatchGetReply, WriteReply, TransactReply, QueryReply, ScanReply>;
 

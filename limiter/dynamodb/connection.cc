@@ -82,7 +82,6 @@ Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
   dynamodb::ClientOptions client;
   client.region = connection.region;
   client.endpoint = connection.endpoint;
-  client.http = http_options;
   client.attempt_timeout = options.attempt_timeout;
   connection.client = dynamodb::make_client(connection.http, connection.credentials, client);
   return connection;

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <future>
 #include <limits>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -42,16 +41,6 @@ std::optional<milliseconds> offset_of(const HttpReply& reply) {
   const std::optional<TimePoint> date = read_http_date(reply.header("date"));
   if (!date) return std::nullopt;
   return *date - system_now();
-}
-
-bool is_throttled(ServiceTrouble trouble) {
-  return trouble == kThrottledByTable || trouble == kThrottledByPartition ||
-         trouble == kThrottledByAccount;
-}
-
-bool are_same_keys(const Credentials& a, const Credentials& b) {
-  return a.access_key_id == b.access_key_id && a.secret_access_key == b.secret_access_key &&
-         a.session_token == b.session_token;
 }
 
 /// Whether a body can be a result of the service. Its reader judges the rest.
@@ -210,8 +199,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       : http_(std::move(http)),
         credentials_(std::move(credentials)),
         attempt_timeout_(options.attempt_timeout),
-        signer_(options.region, "dynamodb"),
-        jitter_(seed()) {
+        signer_(options.region, "dynamodb") {
     if (!is_region_name(options.region)) {
       misfit_ = options.region.empty() ? "no region is set"
                                        : "the region is not a name such as us-east-1";
@@ -264,11 +252,6 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
   }
 
  private:
-  static std::uint64_t seed() {
-    std::random_device device;
-    return static_cast<std::uint64_t>(device()) << 32 | device();
-  }
-
   // Every step is reached with the client held by whoever calls.
   void attempt(const OperationPtr& operation) {
     if (Steady::now() >= operation->deadline) {
@@ -303,7 +286,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       return give_up(*operation, {});
     }
     if (operation->credentials && operation->met.next == Next::kFetchAnew &&
-        are_same_keys(**credentials, *operation->credentials)) {
+        same_keys(**credentials, *operation->credentials)) {
       return give_up(*operation, "there are no other credentials");
     }
     operation->credentials = *std::move(credentials);
@@ -365,7 +348,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       return operation->done(std::move(reply.body));
     }
     if (met.service) {
-      if (is_throttled(met.service->trouble)) throttles_.fetch_add(1, std::memory_order_relaxed);
+      if (is_throttling(met.service->trouble)) throttles_.fetch_add(1, std::memory_order_relaxed);
     }
     operation->perhaps_applied |= met.maybe_applied;
     switch (met.next) {

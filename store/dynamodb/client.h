@@ -22,7 +22,6 @@ struct ClientOptions {
   std::string region;
   /// "https://host[:port]"; empty: the service's own for the region.
   std::string endpoint;
-  HttpOptions http;
   /// Longest time for one attempt; the deadline of the call counts too.
   std::chrono::milliseconds attempt_timeout{2'000};
 };

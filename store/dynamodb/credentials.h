@@ -23,6 +23,11 @@ struct Credentials {
   /// For people: "environment", "profile dev of /home/x/.aws/credentials", ... Never a secret.
   std::string source;
 };
+/// Whether they sign alike, wherever they come from and however long they last.
+inline bool same_keys(const Credentials& a, const Credentials& b) {
+  return a.access_key_id == b.access_key_id && a.secret_access_key == b.secret_access_key &&
+         a.session_token == b.session_token;
+}
 using CredentialsPtr = std::shared_ptr<const Credentials>;
 
 /// Gives credentials and keeps them fresh. Thread-safe.

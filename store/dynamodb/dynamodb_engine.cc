@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
 #include "store/dynamodb/reply_of_error.h"
+#include "store/dynamodb/retry.h"
 #include "store/dynamodb/wire.h"
 #include "store/item_rules.h"
 #include "store/reply.h"
@@ -18,11 +18,6 @@ namespace {
 
 /// For callers that name no deadline: tools that look at a whole store.
 constexpr std::chrono::seconds kPatience{60};
-
-/// Keys that a batch read leaves out are asked for again after a pause that doubles, drawn evenly
-/// between nothing and its bound.
-constexpr std::chrono::milliseconds kFirstPause{50};
-constexpr std::chrono::milliseconds kLongestPause{1'000};
 
 /// Counts the answers to the calls that were handed over together.
 class Group {
@@ -112,11 +107,7 @@ class Table final : public TableEngine {
     return capabilities_.index_layout == IndexLayout::kKeysOnly &&
            (index == Index::kGsi1 || index == Index::kGsi2);
   }
-  /// A pause up to `bound`.
-  std::chrono::milliseconds draw_pause(std::chrono::milliseconds bound) {
-    std::lock_guard lock(random_mutex_);
-    return std::chrono::milliseconds(random_.below(static_cast<std::uint64_t>(bound.count()) + 1));
-  }
+  Jitter& jitter() { return jitter_; }
 
  private:
   std::shared_ptr<HttpClient> http_;
@@ -124,8 +115,7 @@ class Table final : public TableEngine {
   std::string table_;
   std::string location_;
   Capabilities capabilities_;
-  std::mutex random_mutex_;
-  Random random_{static_cast<std::uint64_t>(Steady::now().time_since_epoch().count())};
+  Jitter jitter_;
 };
 
 /// One call on its way. Kept alive by whatever is to go on with it.
@@ -185,19 +175,17 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
   void take_trouble(const CallTrouble& trouble) {
+    auto* batch = std::get_if<BatchGetReply>(&call_.reply);
+    BatchGetReply before = batch ? std::move(*batch) : BatchGetReply();
+    answer_trouble(trouble);
+    if (!batch) return;
     // What a batch has read before stays read, and paid for.
-    if (auto* batch = std::get_if<BatchGetReply>(&call_.reply); batch && !open_keys_.empty()) {
-      BatchGetReply before = std::move(*batch);
-      if (trouble.service) {
-        answer_with(*trouble.service, table_.name(), call_);
-      } else {
-        set_trouble(start_matching_reply(call_), Outcome::kUnavailable, trouble.message);
-      }
-      auto& now = std::get<BatchGetReply>(call_.reply);
-      now.cost += before.cost;
-      now.images = std::move(before.images);
-      return;
-    }
+    auto& reply = std::get<BatchGetReply>(call_.reply);
+    reply.cost += before.cost;
+    reply.images = std::move(before.images);
+  }
+
+  void answer_trouble(const CallTrouble& trouble) {
     // An earlier attempt may have been applied, whatever the last one was told.
     bool unknown = may_have_written_ && trouble.maybe_applied;
     if (trouble.service && !unknown) return answer_with(*trouble.service, table_.name(), call_);
@@ -208,9 +196,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// A part of a batch was left out by the service, to be asked for after a pause.
   void ask_again(BatchGetReply& reply) {
     open_keys_ = reply.unprocessed;
-    pause_bound_ = pause_bound_.count() == 0 ? kFirstPause : 2 * pause_bound_;
-    pause_bound_ = std::min(pause_bound_, kLongestPause);
-    Steady::time_point at = Steady::now() + table_.draw_pause(pause_bound_);
+    Steady::time_point at =
+        Steady::now() + table_.jitter().draw(longest_pause(kThrottledPause, ++repeats_));
     if (at >= deadline_) {
       set_trouble(reply, Outcome::kThrottled,
                   "the service left " + std::to_string(open_keys_.size()) +
@@ -236,7 +223,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::shared_ptr<Group> group_;
   bool may_have_written_ = false;
   std::vector<std::size_t> open_keys_;  // of a batch: what is still to be asked for; empty: all
-  std::chrono::milliseconds pause_bound_{0};
+  int repeats_ = 0;                     // of a batch
   std::vector<std::shared_ptr<Exchange>> followers_;
   std::atomic<int> waits_for_{1};  // itself, until all are known
 };
@@ -306,13 +293,6 @@ const Key* only_key(const RequestRef& request, std::optional<Key>& memory) {
     const Key* operator()(const ScanRequest*) const { return nullptr; }
   };
   return std::visit(Visitor{memory}, request);
-}
-
-bool is_write(const RequestRef& request) {
-  return std::holds_alternative<const PutRequest*>(request) ||
-         std::holds_alternative<const UpdateRequest*>(request) ||
-         std::holds_alternative<const DeleteRequest*>(request) ||
-         std::holds_alternative<const TransactRequest*>(request);
 }
 
 /// Whether the second call has to wait for the first: perhaps both are about one item, and one of

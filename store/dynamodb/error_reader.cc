@@ -93,11 +93,6 @@ bool mentions(std::string_view text, std::string_view lower_case_word) {
                      [](char a, char b) { return lower(a) == b; }) != text.end();
 }
 
-bool is_throttling(ServiceTrouble trouble) {
-  return trouble == kThrottledByTable || trouble == kThrottledByPartition ||
-         trouble == kThrottledByAccount;
-}
-
 // "TableWriteKeyRangeThroughputExceeded" and the like.
 std::optional<ServiceTrouble> throttle_of_reason(std::string_view reason) {
   if (mentions(reason, "keyrange")) return kThrottledByPartition;

@@ -10,20 +10,6 @@
 namespace stint::store::dynamodb {
 namespace {
 
-bool is_write(const RequestRef& request) {
-  struct Visitor {
-    bool operator()(const PutRequest*) const { return true; }
-    bool operator()(const UpdateRequest*) const { return true; }
-    bool operator()(const DeleteRequest*) const { return true; }
-    bool operator()(const TransactRequest*) const { return true; }
-    bool operator()(const GetRequest*) const { return false; }
-    bool operator()(const BatchGetRequest*) const { return false; }
-    bool operator()(const QueryRequest*) const { return false; }
-    bool operator()(const ScanRequest*) const { return false; }
-  };
-  return std::visit(Visitor(), request);
-}
-
 // Of a request that was not applied.
 Outcome outcome_of(ServiceTrouble trouble) {
   switch (trouble) {

@@ -1,6 +1,7 @@
 #include "store/dynamodb/retry.h"
 
 #include <algorithm>
+#include <random>
 
 namespace stint::store::dynamodb {
 
@@ -28,6 +29,8 @@ void RetryBudget::succeeded(bool repeated) {
     if (left_.compare_exchange_weak(left, more, std::memory_order_relaxed)) return;
   }
 }
+
+Jitter::Jitter() : Jitter(std::random_device()()) {}
 
 std::chrono::microseconds Jitter::draw(std::chrono::milliseconds longest) {
   const std::chrono::microseconds most = longest;

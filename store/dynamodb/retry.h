@@ -42,6 +42,8 @@ class RetryBudget {
 /// together. Thread-safe.
 class Jitter {
  public:
+  /// Seeded by the system.
+  Jitter();
   explicit Jitter(std::uint64_t seed) : random_(seed) {}
 
   std::chrono::microseconds draw(std::chrono::milliseconds longest);

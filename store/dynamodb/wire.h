@@ -66,6 +66,12 @@ enum class ServiceTrouble : std::uint8_t {
   kOther,
 };
 
+constexpr bool is_throttling(ServiceTrouble trouble) {
+  return trouble == ServiceTrouble::kThrottledByTable ||
+         trouble == ServiceTrouble::kThrottledByPartition ||
+         trouble == ServiceTrouble::kThrottledByAccount;
+}
+
 struct ServiceError {
   ServiceTrouble trouble = ServiceTrouble::kOther;
   int status = 0;

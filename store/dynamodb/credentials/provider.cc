@@ -28,11 +28,6 @@ constexpr int kRefreshShare = 4;
 constexpr Millis kFirstPause = std::chrono::seconds(1);
 constexpr Millis kLongestPause = std::chrono::seconds(30);
 
-bool are_same_keys(const Credentials& a, const Credentials& b) {
-  return a.access_key_id == b.access_key_id && a.secret_access_key == b.secret_access_key &&
-         a.session_token == b.session_token;
-}
-
 /// A pause that doubles each time, by a clock that may be set.
 class Backoff {
  public:
@@ -201,7 +196,7 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
     backoff_.reset();
     trouble_.reset();
     // A source that goes on giving what the service refuses is not to be asked at every request.
-    if (refused_ != nullptr && are_same_keys(*refused_, *fetched)) {
+    if (refused_ != nullptr && same_keys(*refused_, *fetched)) {
       refusal_backoff_.begin(now);
     } else {
       refusal_backoff_.reset();
