@@ -263,8 +263,10 @@ class Client {
     }
     void failed(const Error& error) {
       std::lock_guard lock(mutex);
-      if (errors == 0) std::fprintf(stderr, "dynamodb_client: %s\n", error.message().c_str());
-      ++(error.code() == ErrorCode::kConflict ? conflicts : errors);
+      std::int64_t& so_many = error.code() == ErrorCode::kConflict ? conflicts : errors;
+      // The first of each kind tells enough.
+      if (so_many == 0) std::fprintf(stderr, "dynamodb_client: %s\n", error.message().c_str());
+      ++so_many;
       ++ends;
       changed.notify_one();
     }

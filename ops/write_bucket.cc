@@ -13,12 +13,19 @@ void report_lost(Context& cx, const Leg& leg) {
   cx.report(EventKind::kConflict, leg.names().entity, leg.names().resource);
 }
 
-/// What a lost or landed lock tells about contention (decision 30 a): an rf-lock lost to another
-/// writer says that others move the stamp; a fast write that found it old says that nobody does.
+/// What a lost write tells about contention (decision 30 a): an rf-lock lost to another writer says
+/// that others move the stamp; a fast write that found it old says that nobody does. The leg holds
+/// the image that made it fail.
 void note_contention(const Context& cx, Leg& leg, Landing landing) {
-  if (!cx.capabilities.shared_writers) return;
-  leg.view.contended =
-      landing == Landing::kLost && leg.plan.form == bucket::Form::kLocked && leg.exists();
+  if (!cx.capabilities.shared_writers || landing != Landing::kLost) return;
+  if (!leg.exists()) {
+    leg.view.contended = false;
+  } else if (leg.plan.form == bucket::Form::kLocked) {
+    leg.view.contended = true;
+  } else if (leg.plan.refilled_since) {
+    std::optional<TimePoint> stamp = schema::last_refill(*leg.view.image);
+    if (!stamp || *stamp < *leg.plan.refilled_since) leg.view.contended = false;
+  }
 }
 
 /// What a cancelled transaction says about a leg. The owner's check, which a changed owner fails,

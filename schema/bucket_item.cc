@@ -687,6 +687,12 @@ std::optional<std::int64_t> last_nonce(const store::Image& item) {
   return item.number(names().nonce);
 }
 
+std::optional<TimePoint> last_refill(const store::Image& item) {
+  std::optional<std::int64_t> stored = item.number(names().refilled_at);
+  if (!stored) return std::nullopt;
+  return from_epoch_ms(*stored);
+}
+
 void set_bucket_index_keys(store::ImageBuilder& item, std::string_view ns,
                            const BucketAddress& address) {
   const auto& [entity, resource, shard_index] = address;

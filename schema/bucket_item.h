@@ -146,6 +146,8 @@ store::ImagePtr as_rewritten(const store::Image& item);
 BucketOwner decode_owner(const store::Image& item);
 /// The nonce of the last write of ours; absent on items that only others wrote.
 std::optional<std::int64_t> last_nonce(const store::Image& item);
+/// When the bucket was last refilled, read from the item.
+std::optional<TimePoint> last_refill(const store::Image& item);
 
 /// One limit of a bucket about to be created.
 struct NewLimit {

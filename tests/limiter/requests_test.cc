@@ -101,6 +101,28 @@ class Requests : public ::testing::Test {
   Limiter other{limiter::open_store(memory, {}).value(), options()};
 };
 
+TEST_F(Requests, WhoLosesTheRefillToAnotherLeavesItToThem) {
+  // A sixteenth of a minute is the tolerance; every step is longer.
+  set({Limit::per_minute("rpm", 1000)});
+  const auto both = [this] {
+    clock.advance(4s);
+    other_takes({{"rpm", 1}});
+    return acquire({{"rpm", 1}});
+  };
+  acquire({{"rpm", 1}});
+  other_takes({{"rpm", 1}});
+  EXPECT_EQ(both(), (Asked{2, 2}));  // a lock that is lost, and the fast form
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(both(), kOne) << i;
+
+  // The other one is gone: the stamp is found old, once.
+  const auto alone = [this] {
+    clock.advance(4s);
+    return acquire({{"rpm", 1}});
+  };
+  EXPECT_EQ(alone(), (Asked{2, 2}));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(alone(), kOne) << i;
+}
+
 TEST_F(Requests, OpeningATableAndFindingTheNamespace) {
   EXPECT_EQ(asked_by([&] { limiter::open_store(engine, {}).value(); }), kTwoTogether);
   limiter.get_limits(Scope::system()).error();
