@@ -176,8 +176,8 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
   void go_on() noexcept {
     if (Status valid = core_.options_status(); !valid) return end(valid.error());
     generation_ = core_.cache_generation();
-    ns_ = core_.known_name_space(start_);
-    if (ns_ != nullptr) return run_or_end();
+    const std::string* known = core_.known_name_space(start_);
+    if (known != nullptr) return go_on_in(known);
     bool joined = false;
     try {
       bool first = resolutions_.join([this](const Status& resolved) { take_resolution(resolved); });
@@ -195,14 +195,19 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
 
   /// What another call, or this one, has learnt of the namespace.
   void take_resolution(const Status& resolved) noexcept {
-    if (!resolved) return end(resolved.error());
-    ns_ = core_.known_name_space(start_);
-    // It was just forgotten again.
-    if (ns_ == nullptr) return end(broken_off());
-    run_or_end();
+    const std::string* known = resolved ? core_.known_name_space(start_) : nullptr;
+    if (known != nullptr) return go_on_in(known);
+    if (!resolved && (!first_result_ || resolved.error().code() == ErrorCode::kNotFound)) {
+      return end(resolved.error());
+    }
+    // It could not be looked up anew, or was just forgotten again.
+    end(first_result_ ? *std::move(first_result_) : T(broken_off()));
   }
 
-  void run_or_end() noexcept {
+  void go_on_in(const std::string* ns) noexcept {
+    // In the same namespace the operation would find the same.
+    if (first_result_ && *ns == *ns_) return end(*std::move(first_result_));
+    ns_ = ns;
     try {
       run();
     } catch (...) {
@@ -238,8 +243,8 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
       // Perhaps because its namespace was purged; then the name may stand for another by now.
       core_.forget_name_space(ns_);
       bool may_be_another = !result.ok() && result.error().code() == ErrorCode::kInvalidArgument;
-      if (may_be_another && !repeated_) {
-        repeated_ = true;
+      if (may_be_another && !first_result_) {
+        first_result_.emplace(std::move(result));
         return go_on();
       }
     }
@@ -266,7 +271,8 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
   Steady::time_point deadline_;
   std::uint64_t generation_ = 0;
   const std::string* ns_ = nullptr;
-  bool repeated_ = false;
+  // Of an operation in a namespace that is looked up anew.
+  std::optional<T> first_result_;
   std::optional<ops::Op<Result<std::string>>> resolving_;
   std::optional<ops::Context> cx_;
   std::optional<ops::Op<T>> op_;
@@ -474,6 +480,11 @@ PendingCall AsyncLimiter::Impl::end_lease(LeaseCall::How how, Lease lease, Callb
   internal::LeaseStatePtr state = internal::take_state(std::move(lease));
   if (state == nullptr || !state->open()) {
     done(Settled{Error::invalid("lease", "", "has ended"), Lease(std::move(state))});
+    return PendingCall();
+  }
+  if (&state->ender() != this && &state->ender() != core_.get()) {
+    done(Settled{Error::invalid("lease", "", "belongs to another limiter"),
+                 Lease(std::move(state))});
     return PendingCall();
   }
   bool settles = how == LeaseCall::How::kSettle;

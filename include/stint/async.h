@@ -78,10 +78,12 @@ class STINT_EXPORT AsyncLimiter {
   PendingCall acquire(AcquireRequest request, Callback<Result<Decision>> done);
   std::future<Result<Decision>> acquire(AcquireRequest request);
 
-  /// As `Lease::settle`. Once begun, a cancellation is of no effect.
+  /// As `Lease::settle`. Once begun, a cancellation is of no effect. Errors also:
+  /// `kInvalidArgument` for a lease of another limiter, which stays open.
   PendingCall settle(Lease lease, Callback<Settled> done);
   std::future<Settled> settle(Lease lease);
-  /// As `Lease::roll_back`. The lease of the answer has always ended.
+  /// As `Lease::roll_back`. The lease of the answer has always ended, unless it is another
+  /// limiter's.
   PendingCall roll_back(Lease lease, Callback<Settled> done);
   std::future<Settled> roll_back(Lease lease);
 

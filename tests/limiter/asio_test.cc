@@ -10,12 +10,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "limiter/store_handle.h"
 #include "stint/asio.h"
 #include "stint/stint.h"
+#include "store/memory/memory_engine.h"
+#include "tests/limiter/later_engine.h"
 
 namespace stint::test {
 namespace {
@@ -80,25 +84,42 @@ TEST_F(AsioTokens, FuturesAndMoveOnlyHandlersComplete) {
   EXPECT_EQ(left(), 70'000);
 }
 
-TEST_F(AsioTokens, WhatIsCancelledLeavesNothingTaken) {
+TEST(AsioCancellation, WhatIsCancelledLeavesNothingTaken) {
+  auto engine = std::make_shared<LaterEngine>(store::make_memory_engine(across_a_network()));
+  AsyncLimiter limiter(limiter::open_store(engine, StoreOptions()).value());
+  limiter.blocking().set_limits("user", "api", {Limit::session("s", 100, 1h)}).value();
+  const auto left = [&limiter] {
+    return limiter.blocking().available("user", "api").value().limits.at(0).remaining.count();
+  };
   asio::io_context io;
   asio::cancellation_signal stop;
   std::optional<Result<Decision>> answer;
-  async_acquire(limiter, request(10),
-                asio::bind_cancellation_slot(
-                    stop.slot(), asio::bind_executor(io, [&answer](Result<Decision> decision) {
-                      answer.emplace(std::move(decision));
-                    })));
+  const auto take = [&] {
+    answer.reset();
+    const AcquireRequest ten{.entity = "user", .resource = "api", .consume = {{"s", 10}}};
+    async_acquire(limiter, ten,
+                  asio::bind_cancellation_slot(
+                      stop.slot(), asio::bind_executor(io, [&answer](Result<Decision> decision) {
+                        answer.emplace(std::move(decision));
+                      })));
+  };
+  take();
+  ASSERT_GT(engine->waiting(), 0u);
   stop.emit(asio::cancellation_type::terminal);
+  engine->answer_all();
   io.run();
-  ASSERT_TRUE(answer);
-  // Either it had ended before, or nothing of it is left.
-  if (answer->ok()) {
-    EXPECT_EQ(left(), 90'000);
-  } else {
-    EXPECT_EQ(answer->error().code(), ErrorCode::kCancelled);
-    EXPECT_EQ(left(), 100'000);
-  }
+  ASSERT_TRUE(answer && !answer->ok());
+  EXPECT_EQ(answer->error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(left(), 100'000);
+
+  // When it has ended it is too late.
+  take();
+  engine->answer_all();
+  stop.emit(asio::cancellation_type::terminal);
+  io.restart();
+  io.run();
+  ASSERT_TRUE(answer && answer->ok());
+  EXPECT_EQ(left(), 90'000);
 }
 
 TEST_F(AsioTokens, AvailabilityIsAValueToo) {

@@ -22,58 +22,12 @@
 #include "store/memory/memory_engine.h"
 #include "testing/fake_clock.h"
 #include "testing/faulty_store.h"
+#include "tests/limiter/later_engine.h"
 #include "tests/limiter/support.h"
 #include "tests/support/seed.h"
 
 namespace stint::test {
 namespace {
-
-/// Keeps what it was asked for until `answer_one` carries it out on the test's own thread.
-class LaterEngine final : public store::Engine {
- public:
-  explicit LaterEngine(std::shared_ptr<store::Engine> inner) : inner_(std::move(inner)) {}
-
-  const store::Capabilities& capabilities() const noexcept override {
-    return inner_->capabilities();
-  }
-  void execute(std::span<store::Call> calls) noexcept override { inner_->execute(calls); }
-  void start(std::span<store::Call> calls, std::chrono::steady_clock::time_point /*deadline*/,
-             store::Completion& completion) noexcept override {
-    waiting_.push_back({calls, &completion});
-    ++started_;
-  }
-
-  std::size_t waiting() const { return waiting_.size(); }
-  int started() const { return started_; }
-  /// Answers one of the hand-overs, the first unless said otherwise.
-  void answer_one(std::size_t which = 0) {
-    auto place = waiting_.begin() + static_cast<std::ptrdiff_t>(which);
-    Waiting next = *place;
-    waiting_.erase(place);
-    inner_->execute(next.calls);
-    next.completion->answered();
-  }
-  void answer_all() {
-    while (!waiting_.empty()) answer_one();
-  }
-
- private:
-  struct Waiting {
-    std::span<store::Call> calls;
-    store::Completion* completion;
-  };
-  std::shared_ptr<store::Engine> inner_;
-  std::deque<Waiting> waiting_;
-  int started_ = 0;
-};
-
-store::Capabilities across_a_network() {
-  store::Capabilities capabilities;
-  capabilities.shared_writers = true;
-  capabilities.partition_write_ceiling = 1000;
-  capabilities.burst_tolerance_divisor = 16;
-  return capabilities;
-}
 
 class AsyncLater : public ::testing::Test {
  protected:
@@ -97,10 +51,29 @@ class AsyncLater : public ::testing::Test {
     ADD_FAILURE() << "no limit " << limit;
     return -1;
   }
+  store::Reply execute(store::RequestRef request) {
+    store::Call call;
+    call.request = request;
+    faulty->execute(std::span<store::Call>(&call, 1));
+    return std::move(call.reply);
+  }
   /// Begins an acquire and keeps what it answers.
   PendingCall begin(std::optional<Result<Decision>>& answer, std::int64_t tokens = 10) {
     return limiter->acquire(request(tokens),
                             [&answer](Result<Decision> got) { answer.emplace(std::move(got)); });
+  }
+
+  /// Past the engine that waits.
+  store::ImagePtr item(const store::Key& key) {
+    store::GetRequest get(key, store::Consistency::kStrong);
+    return std::get<store::GetReply>(execute(&get)).image;
+  }
+  void remove_item(const store::Key& key) {
+    store::DeleteRequest remove(key, nullptr);
+    execute(&remove);
+  }
+  std::string namespace_id() {
+    return schema::decode_namespace(*item(schema::namespace_name_key("default")))->id;
   }
 
   FakeClock clock{instant("2026-11-01T10:00:00Z")};
@@ -139,21 +112,11 @@ TEST_F(AsyncLater, ADeletedNamespaceIsNotRegisteredAgain) {
   begin(answer);
   engine->answer_all();
   ASSERT_TRUE(answer && answer->ok());
-  auto execute = [this](store::RequestRef request) {
-    store::Call call;
-    call.request = request;
-    faulty->execute(std::span<store::Call>(&call, 1));
-    return std::move(call.reply);
-  };
-  store::Key by_name = schema::namespace_name_key("default");
-  store::GetRequest get(by_name, store::Consistency::kStrong);
-  store::ImagePtr record = std::get<store::GetReply>(execute(&get)).image;
-  ASSERT_TRUE(record);
-  std::string id = schema::decode_namespace(*record)->id;
+  const store::Key by_name = schema::namespace_name_key("default");
+  const std::string id = namespace_id();
   for (const store::Key& key :
        {by_name, schema::bucket_key(id, "user", "api", 0), schema::config_key(id, "user", "api")}) {
-    store::DeleteRequest remove(key, nullptr);
-    execute(&remove);
+    remove_item(key);
   }
 
   for (int i = 0; i < 2; ++i) {
@@ -163,7 +126,47 @@ TEST_F(AsyncLater, ADeletedNamespaceIsNotRegisteredAgain) {
     EXPECT_EQ(answer->error().code(), ErrorCode::kNotFound) << answer->error().message();
     EXPECT_NE(answer->error().reason().find("was deleted"), std::string::npos);
   }
-  EXPECT_FALSE(std::get<store::GetReply>(execute(&get)).image);
+  EXPECT_FALSE(item(by_name));
+}
+
+TEST_F(AsyncLater, ALimitThatVanishedWithItsBucketIsLookedForOnceInANamespaceThatIsStillThere) {
+  std::optional<Result<Decision>> answer;
+  begin(answer);
+  engine->answer_all();
+  ASSERT_TRUE(answer && answer->ok());
+  const std::string id = namespace_id();
+  for (const store::Key& key :
+       {schema::bucket_key(id, "user", "api", 0), schema::config_key(id, "user", "api")}) {
+    remove_item(key);
+  }
+  begin(answer);
+  engine->answer_all();
+  ASSERT_TRUE(answer && !answer->ok());
+  EXPECT_EQ(answer->error().code(), ErrorCode::kInvalidArgument) << answer->error().message();
+  EXPECT_EQ(engine->last_get(), schema::namespace_name_key("default"));
+}
+
+TEST_F(AsyncLater, ALeaseOfAnotherLimiterIsNotEnded) {
+  std::optional<Result<Decision>> answer;
+  begin(answer);
+  engine->answer_all();
+  ASSERT_TRUE(answer && answer->ok() && **answer);
+  {
+    AsyncLimiter other(limiter::open_store(faulty, StoreOptions()).value(),
+                       LimiterOptions{.name_space = "other", .clock = &clock, .seed = 1});
+    std::optional<Settled> refused;
+    other.roll_back(std::move((*answer)->lease()),
+                    [&](Settled settled) { refused.emplace(std::move(settled)); });
+    ASSERT_TRUE(refused);
+    ASSERT_FALSE(refused->status);
+    EXPECT_EQ(refused->status.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(refused->lease.open());
+    limiter->roll_back(std::move(refused->lease), [&](Settled settled) {
+      EXPECT_TRUE(settled.status) << settled.status.error().message();
+    });
+    engine->answer_all();
+  }
+  EXPECT_EQ(left("rph"), 100);
 }
 
 TEST_F(AsyncLater, ManyCallsInFlightAdmitWhatThereIsInAnyOrderOfAnswers) {

@@ -1,0 +1,78 @@
+// An engine whose answers come when a test says so.
+#ifndef STINT_TESTS_LIMITER_LATER_ENGINE_H_
+#define STINT_TESTS_LIMITER_LATER_ENGINE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "store/engine.h"
+#include "store/key.h"
+#include "store/request.h"
+
+namespace stint::test {
+
+/// Keeps what it was asked for until `answer_one` carries it out on the test's own thread.
+class LaterEngine final : public store::Engine {
+ public:
+  explicit LaterEngine(std::shared_ptr<store::Engine> inner) : inner_(std::move(inner)) {}
+
+  const store::Capabilities& capabilities() const noexcept override {
+    return inner_->capabilities();
+  }
+  void execute(std::span<store::Call> calls) noexcept override { inner_->execute(calls); }
+  void start(std::span<store::Call> calls, std::chrono::steady_clock::time_point /*deadline*/,
+             store::Completion& completion) noexcept override {
+    waiting_.push_back({calls, &completion});
+    ++started_;
+    last_get_.reset();
+    if (calls.size() != 1) return;
+    if (const auto* const* get = std::get_if<const store::GetRequest*>(&calls[0].request)) {
+      last_get_ = (*get)->key();
+    }
+  }
+
+  std::size_t waiting() const { return waiting_.size(); }
+  int started() const { return started_; }
+  /// What the last hand-over was to read, if that was one item.
+  const std::optional<store::Key>& last_get() const { return last_get_; }
+  /// Answers one of the hand-overs, the first unless said otherwise.
+  void answer_one(std::size_t which = 0) {
+    auto place = waiting_.begin() + static_cast<std::ptrdiff_t>(which);
+    Waiting next = *place;
+    waiting_.erase(place);
+    inner_->execute(next.calls);
+    next.completion->answered();
+  }
+  void answer_all() {
+    while (!waiting_.empty()) answer_one();
+  }
+
+ private:
+  struct Waiting {
+    std::span<store::Call> calls;
+    store::Completion* completion;
+  };
+  std::shared_ptr<store::Engine> inner_;
+  std::deque<Waiting> waiting_;
+  int started_ = 0;
+  std::optional<store::Key> last_get_;
+};
+
+/// Of an engine that limiters await and do not block on.
+inline store::Capabilities across_a_network() {
+  store::Capabilities capabilities;
+  capabilities.shared_writers = true;
+  capabilities.partition_write_ceiling = 1000;
+  capabilities.burst_tolerance_divisor = 16;
+  return capabilities;
+}
+
+}  // namespace stint::test
+
+#endif  // STINT_TESTS_LIMITER_LATER_ENGINE_H_
