@@ -167,8 +167,16 @@ Result<int> run_set(const SetArguments& arguments, Globals& globals) {
   if (nothing_yet) store = open_memory();
   if (!store) return store.error();
   ResetRule rule = store->reset_rule();
-  Limiter limiter = globals.make_limiter(*std::move(store));
+  Limiter limiter = globals.make_limiter(*std::move(store), !arguments.dry_run);
   Result<LimitsChange> change = limiter.set_limits(*scope, list, options);
+  if (!change && arguments.dry_run && change.error().code() == ErrorCode::kNotFound) {
+    // Neither does it take the namespace.
+    StoreOptions alike;
+    alike.reset_rule = rule;
+    Result<Store> empty = open_memory(alike);
+    if (!empty) return empty.error();
+    change = globals.make_limiter(*std::move(empty)).set_limits(*scope, list, options);
+  }
   if (!change) return change.error();
   std::vector<ContestedResets> contested;
   if (rule == ResetRule::kCompatible) {

@@ -500,6 +500,10 @@ class Limits(StintTest):
                          "a:60/min\nb:5+1h\n")
         self.stint("limits", "delete", "--resource", "api", "--dry-run")
         self.stint("limits", "get", "--resource", "api")
+        elsewhere = self.set_limits("a:60/min", "--dry-run", "--json", "--namespace", "new").json
+        self.assertEqual([limit["spec"] for limit in elsewhere["after"]["limits"]], ["a:60/min"])
+        listed = self.stint("namespace", "list", "--json").json
+        self.assertEqual([one["name"] for one in listed["namespaces"]], ["default"])
 
     def test_the_highest_level_that_has_limits_decides(self):
         scopes = {"system": ["--system"], "resource": ["--resource", "api"],
