@@ -67,8 +67,8 @@ Rejection to_rejection(std::vector<LimitStatus> limits) {
   return rejection;
 }
 
-// What passes by itself, or concerns one item. A store that refuses its caller does neither: to let
-// requests pass there would switch every limit off for as long as nobody looks.
+// What passes by itself, or concerns one item. A store that refuses its caller, or is gone, does
+// neither: to let requests pass there would switch every limit off for as long as nobody looks.
 bool is_store_failure(ErrorCode code) {
   return code == ErrorCode::kUnavailable || code == ErrorCode::kThrottled ||
          code == ErrorCode::kOutcomeUnknown || code == ErrorCode::kCorrupt;

@@ -45,4 +45,8 @@ Result<Durability> parse_durability(std::string_view text) {
 
 ResetRule Store::reset_rule() const { return handle_->record.reset_rule; }
 
+std::optional<TransportStats> Store::transport_stats() const {
+  return handle_->engine->transport_stats();
+}
+
 }  // namespace stint

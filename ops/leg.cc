@@ -146,6 +146,7 @@ Error error_of(const store::ReplyBase& reply) {
     case store::Outcome::kConflict:
     case store::Outcome::kConditionFailed: return Error(ErrorCode::kConflict, std::move(reason));
     case store::Outcome::kDenied: return Error(ErrorCode::kAccessDenied, std::move(reason));
+    case store::Outcome::kMissing: return Error(ErrorCode::kNotFound, std::move(reason));
     case store::Outcome::kInvalid: return Error::invalid("request", "", std::move(reason));
     case store::Outcome::kUnavailable:
     case store::Outcome::kOk: break;

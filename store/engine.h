@@ -12,6 +12,7 @@
 
 #include "base/component.h"
 #include "stint/result.h"
+#include "stint/transport_stats.h"
 #include "store/request.h"
 
 namespace stint::store {
@@ -94,6 +95,9 @@ class STINT_COMPONENT Engine {
 
   /// Errors: `kUnavailable`, what the file system says.
   virtual Result<EngineState> state();
+
+  /// Absent for an engine of this process.
+  virtual std::optional<TransportStats> transport_stats() const { return std::nullopt; }
 
   /// Writes a copy into a directory that does not exist or is empty, while calls go on: every write
   /// acknowledged before, and a prefix of those that come meanwhile. The copy appears whole or not

@@ -29,6 +29,7 @@ enum class Outcome : std::uint8_t {
   kInvalid,          ///< The store refuses the request itself; nothing was applied.
   kCorrupt,          ///< A stored item could not be decoded; nothing was applied.
   kDenied,           ///< The store refuses its caller; nothing was applied.
+  kMissing,          ///< There is no such store (any more); nothing was applied.
 };
 
 /// Capacity units by DynamoDB's rules, the table and its indexes apart (decision 23).

@@ -38,10 +38,11 @@ struct DynamoDbOptions {
   std::optional<AccessKeys> keys;
   /// A file of certificate authorities in place of the system's.
   std::string ca_file;
+  /// Up to ten minutes, as the next.
   std::chrono::milliseconds connect_timeout{3'000};
   /// Longest time for one attempt at a request; the deadline of the call counts too.
   std::chrono::milliseconds attempt_timeout{2'000};
-  /// Connections in use and kept open at most.
+  /// Connections in use and kept open at most; 1 to 4096.
   std::size_t max_connections = 64;
 };
 
@@ -55,8 +56,10 @@ STINT_EXPORT Result<TableLayout> parse_table_layout(std::string_view text);
 
 /// Opens a table that exists. A table without stint's own record is one of the Python package:
 /// layout `compatible`. One thread of its own does the exchanges. Errors: `kNotFound` when there is
-/// no such table, `kVersionMismatch` when it demands a newer client or is kept otherwise than
-/// `options` say, `kUnavailable`, `kInvalidArgument`.
+/// no such table; `kAccessDenied` without credentials and for those that the service refuses;
+/// `kVersionMismatch` when it demands a newer client or is kept otherwise than `options` say;
+/// `kCorrupt` for records that cannot be understood; `kThrottled`; `kUnavailable`, also when
+/// nothing is heard for ten seconds; `kInvalidArgument`. Two requests sent together.
 STINT_EXPORT Result<Store> open_dynamodb(const DynamoDbOptions& dynamodb,
                                          const StoreOptions& options = {});
 
@@ -89,17 +92,22 @@ struct TableDescription {
 /// which programs know it. What exists of a table that was begun is completed; a table of the
 /// Python package stays one. Safe to repeat after any error. No namespace is registered: its first
 /// use does that. Errors: `kExists` for a table that is whole; `kConflict` for one of another
-/// definition; `kAccessDenied`; `kUnavailable`, also when `timeout` passes.
+/// definition, or that is being deleted; `kAccessDenied`; `kThrottled`; `kOutcomeUnknown`;
+/// `kCorrupt` for an answer that is not understood; `kInvalidArgument`; `kUnavailable`, also when
+/// `timeout` passes.
 STINT_EXPORT Result<TableDescription> create_table(const DynamoDbOptions& dynamodb,
                                                    TableLayout layout,
                                                    const StoreOptions& options = {},
                                                    const TableProgress& progress = {},
                                                    Millis timeout = Millis(600'000));
 
-/// Errors: `kNotFound`, `kAccessDenied`, `kUnavailable`. Two requests.
+/// Errors: `kNotFound`, `kAccessDenied`, `kThrottled`, `kUnavailable`, `kInvalidArgument`;
+/// `kCorrupt` for an answer that is not understood. Two requests.
 STINT_EXPORT Result<TableDescription> describe_table(const DynamoDbOptions& dynamodb);
 
-/// Deletes the table and waits until it is gone. Errors: `kNotFound`.
+/// Deletes the table and waits until it is gone. Safe to repeat. Errors: those of `describe_table`;
+/// `kConflict` while the table is being changed; `kOutcomeUnknown`; `kUnavailable` also when
+/// `timeout` passes.
 STINT_EXPORT Status delete_table(const DynamoDbOptions& dynamodb,
                                  const TableProgress& progress = {},
                                  Millis timeout = Millis(600'000));

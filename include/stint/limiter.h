@@ -97,12 +97,13 @@ class STINT_EXPORT Limiter {
   ///
   /// Of a bucket that another program has split into shards, one is drawn and decides. Where its
   /// shards would have to agree on something first, an ended window to open or a quota to add, the
-  /// answer is `kUnavailable`.
+  /// answer is `kVersionMismatch`.
   ///
   /// Rejected and disabled are decisions, not errors. Errors: `kInvalidArgument` also for a limit
   /// named twice or configured nowhere, and when no limits are configured at all; `kConflict` when
   /// other writers won five attempts. `OnUnavailable::kAllow` turns `kUnavailable`, `kThrottled`,
-  /// `kOutcomeUnknown` and `kCorrupt` into an admission with a degraded lease.
+  /// `kOutcomeUnknown` and `kCorrupt` into an admission with a degraded lease; not `kAccessDenied`
+  /// nor `kNotFound` (the store itself is gone), which last until somebody mends them.
   /// After an error nothing stays taken: what had landed is given back, even past the deadline. Two
   /// exceptions: a debit under `kOutcomeUnknown`, and what could not be given back, which the
   /// observer is told as `kLeaseTrouble`.

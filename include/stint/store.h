@@ -13,6 +13,7 @@
 #include "stint/limit.h"
 #include "stint/result.h"
 #include "stint/time.h"
+#include "stint/transport_stats.h"
 
 namespace stint {
 
@@ -28,6 +29,9 @@ class STINT_EXPORT Store {
 
   /// How the store's limiters read reset edges where a zone skips or repeats a local time.
   ResetRule reset_rule() const;
+
+  /// Absent for a store of this process. Asks the store nothing.
+  std::optional<TransportStats> transport_stats() const;
 
  private:
   std::shared_ptr<StoreHandle> handle_;

@@ -1,5 +1,6 @@
 #include "limiter/dynamodb/connection.h"
 
+#include <chrono>
 #include <utility>
 
 #include "store/dynamodb/table_definition.h"
@@ -10,18 +11,21 @@ namespace {
 
 namespace dynamodb = store::dynamodb;
 
-// Without the text, which may hold a password.
-Error bad_endpoint(std::string_view reason) {
-  return Error::invalid("endpoint", "", "cannot be used: " + std::string(reason));
-}
-
-Result<std::string> checked_endpoint(const std::string& text) {
-  Result<dynamodb::Url> url = dynamodb::parse_url(text);
-  if (!url) return bad_endpoint(url.error().reason());
-  if (url->path != "/" || !url->query.empty()) {
-    return bad_endpoint("it has more than scheme, host and port");
+Status check_ranges(const DynamoDbOptions& options) {
+  constexpr std::size_t kMostConnections = 4096;
+  constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(10);
+  for (const auto& [field, time] : {std::pair("connect_timeout", options.connect_timeout),
+                                    std::pair("attempt_timeout", options.attempt_timeout)}) {
+    if (time <= std::chrono::milliseconds(0) || time > kLongest) {
+      return Error::invalid(field, std::to_string(time.count()) + " ms",
+                            "must be from 1 ms to 10 minutes");
+    }
   }
-  return url->origin();
+  if (options.max_connections < 1 || options.max_connections > kMostConnections) {
+    return Error::invalid("max_connections", std::to_string(options.max_connections),
+                          "must be from 1 to 4096");
+  }
+  return {};
 }
 
 }  // namespace
@@ -35,6 +39,7 @@ std::string DynamoDbConnection::place() const {
 Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
                                             const dynamodb::Surroundings& surroundings) {
   if (Status named = dynamodb::check_table_name(options.table); !named) return named.error();
+  if (Status fitting = check_ranges(options); !fitting) return fitting.error();
   Result<dynamodb::Location> location = dynamodb::standard_location(surroundings, options.profile);
   if (!location) return location.error();
 
@@ -54,9 +59,10 @@ Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
   if (!connection.own_endpoint) {
     endpoint = dynamodb::service_endpoint("dynamodb", connection.region);
   }
-  Result<std::string> checked = checked_endpoint(endpoint);
-  if (!checked) return checked.error();
-  connection.endpoint = *std::move(checked);
+  Result<dynamodb::Url> url = dynamodb::parse_endpoint(endpoint);
+  // Without the text, which may hold a password.
+  if (!url) return Error::invalid("endpoint", "", "cannot be used: " + url.error().reason());
+  connection.endpoint = url->base();
 
   dynamodb::HttpOptions http_options;
   http_options.connect_timeout = options.connect_timeout;

@@ -17,7 +17,7 @@ namespace stint::limiter {
 struct DynamoDbConnection {
   std::string table;
   std::string region;
-  /// "https://host[:port]".
+  /// "https://host[:port][/path]".
   std::string endpoint;
   /// Whether the endpoint was named rather than being the service's own for the region.
   bool own_endpoint = false;
@@ -30,8 +30,8 @@ struct DynamoDbConnection {
 };
 
 /// Settles table, region and endpoint and starts the client's thread; sends nothing. Errors:
-/// `kInvalidArgument` with the field `table`, `region`, `endpoint` or `profile`, or naming a line
-/// of the configuration files; `kUnavailable` when the client cannot be set up.
+/// `kInvalidArgument` with the field of the option that is wrong, or naming a line of the
+/// configuration files; `kUnavailable` when the client cannot be set up.
 Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
                                             const store::dynamodb::Surroundings& surroundings =
                                                 store::dynamodb::Surroundings::of_process());

@@ -43,9 +43,12 @@ std::optional<milliseconds> offset_of(const HttpReply& reply) {
   return *date - system_now();
 }
 
-/// Whether a body can be a result of the service. Its reader judges the rest.
-bool looks_like_json(std::string_view body) {
-  body = trimmed(body);
+/// Whether a reply can be a result of the service, whose JSON has a type of its own: "{}" of
+/// anybody else would pass for an item that is not there. The body's reader judges the rest.
+bool looks_like_result(const HttpReply& reply) {
+  const std::string_view type = reply.header("content-type");
+  if (!type.empty() && !lower_case(type).starts_with("application/x-amz-json-")) return false;
+  const std::string_view body = trimmed(reply.body);
   return body.starts_with('{') && body.ends_with('}');
 }
 
@@ -73,6 +76,7 @@ struct Met {
   std::optional<ServiceError> service;
   bool maybe_applied = false;
   std::string text;
+  bool no_credentials = false;
 };
 
 /// One operation on its way. At any time one function works on it, on whatever thread.
@@ -165,7 +169,7 @@ Met judge(const Operation& operation, const HttpReply& reply) {
     return met;
   }
   const bool right = has_right_checksum(reply);
-  if (right && reply.status == 200 && looks_like_json(reply.body)) {
+  if (right && reply.status == 200 && looks_like_result(reply)) {
     met.fine = true;
     return met;
   }
@@ -207,13 +211,9 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     }
     const std::string endpoint =
         options.endpoint.empty() ? service_endpoint("dynamodb", options.region) : options.endpoint;
-    Result<Url> parsed = parse_url(endpoint);
+    Result<Url> parsed = parse_endpoint(endpoint);
     if (!parsed) {
       misfit_ = "the endpoint is not an address: " + parsed.error().reason();
-      return;
-    }
-    if (!parsed->query.empty()) {
-      misfit_ = "the endpoint has a query";
       return;
     }
     path_ = parsed->path;
@@ -237,18 +237,15 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     attempt(operation);
   }
 
-  milliseconds clock_offset() const override {
+  TransportStats stats() const override {
+    TransportStats stats;
+    stats.attempts = attempts_.load(std::memory_order_relaxed);
+    stats.repeats = repeats_.load(std::memory_order_relaxed);
+    stats.throttles = throttles_.load(std::memory_order_relaxed);
+    stats.unknown = unknown_.load(std::memory_order_relaxed);
     const milliseconds seen(seen_offset_ms_.load(std::memory_order_relaxed));
-    return std::chrono::abs(seen) < kSmallestOffset ? milliseconds(0) : seen;
-  }
-
-  ClientCounters counters() const override {
-    ClientCounters counters;
-    counters.attempts = attempts_.load(std::memory_order_relaxed);
-    counters.repeats = repeats_.load(std::memory_order_relaxed);
-    counters.throttles = throttles_.load(std::memory_order_relaxed);
-    counters.unknown = unknown_.load(std::memory_order_relaxed);
-    return counters;
+    if (std::chrono::abs(seen) >= kSmallestOffset) stats.clock_behind = seen;
+    return stats;
   }
 
  private:
@@ -280,9 +277,14 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
 
   void send(const OperationPtr& operation, Result<CredentialsPtr> credentials) {
     if (!credentials) {
+      const Error& error = credentials.error();
+      Met& met = operation->met;
+      met.no_credentials = error.code() != ErrorCode::kUnavailable;
+      // The service refused those that have expired; that there are no others may pass.
+      if (!met.no_credentials) met.service.reset();
       // Of an earlier attempt that the service refused, its word tells more.
-      if (operation->attempts > 0) return give_up(*operation, credentials.error().reason());
-      operation->met.text = credentials.error().reason();
+      if (operation->attempts > 0) return give_up(*operation, error.reason());
+      met.text = error.reason();
       return give_up(*operation, {});
     }
     if (operation->credentials && operation->met.next == Next::kFetchAnew &&
@@ -428,6 +430,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     }
     if (!why.empty()) trouble.message += "; " + std::string(why);
     trouble.service = std::move(operation.met.service);
+    trouble.no_credentials = operation.met.no_credentials;
     trouble.maybe_applied = operation.met.maybe_applied ||
                             (operation.perhaps_applied && !denies_earlier(trouble.service));
     if (trouble.maybe_applied) {

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "stint/result.h"
+#include "stint/transport_stats.h"
 #include "store/dynamodb/credentials.h"
 #include "store/dynamodb/http.h"
 #include "store/dynamodb/wire.h"
@@ -30,6 +31,8 @@ struct ClientOptions {
 struct CallTrouble {
   /// What the service said. Absent: the exchange itself failed, or there were no credentials.
   std::optional<ServiceError> service;
+  /// There are no credentials, and there will be none until somebody mends that.
+  bool no_credentials = false;
   /// Whether the service may have carried it out nevertheless.
   bool maybe_applied = false;
   /// For people: one sentence that says what was tried, no secret.
@@ -38,14 +41,6 @@ struct CallTrouble {
 
 /// The body of a reply, or why there is none.
 using CallResult = std::variant<std::string, CallTrouble>;
-
-/// What a client has done since it was made.
-struct ClientCounters {
-  std::uint64_t attempts = 0;   ///< Requests that were sent or meant to be.
-  std::uint64_t repeats = 0;    ///< Those of them that repeated another, for whatever reason.
-  std::uint64_t throttles = 0;  ///< Replies by which the service asked to slow down.
-  std::uint64_t unknown = 0;    ///< Calls that ended with `maybe_applied`.
-};
 
 /// What it means to send an operation twice.
 enum class Effect : std::uint8_t {
@@ -80,11 +75,8 @@ class Client {
   CallResult call(std::string_view operation, std::string body, Effect effect,
                   Steady::time_point deadline);
 
-  /// How far this machine's clock is behind the service's, as far as known: zero until a reply said
-  /// otherwise. Replies tell whole seconds; less than two count as zero.
-  virtual std::chrono::milliseconds clock_offset() const = 0;
-
-  virtual ClientCounters counters() const = 0;
+  /// What it has done since it was made.
+  virtual TransportStats stats() const = 0;
 };
 
 /// An endpoint that is none, or a region that is no name, ends every call without a request.

@@ -41,7 +41,9 @@ class CredentialProvider {
   /// on the provider's own thread otherwise. `done` must not throw; on that thread it should not
   /// block, and may let go of the last owner of the provider. After a fetch that failed there is a
   /// pause of 1 to 30 s in which its error is the answer.
-  /// Errors: `kUnavailable`, saying what was tried and why it failed, without any secret.
+  /// Errors, saying what was tried and why it failed, without any secret: `kUnavailable` for what
+  /// may pass by itself, as a server that does not answer; `kAccessDenied` for what somebody has to
+  /// mend.
   virtual void get(Done done) = 0;
 
   /// The service refused these as expired or unknown: unless they have been replaced already, the

@@ -99,9 +99,12 @@ class Table final : public TableEngine {
     return state;
   }
 
+  std::optional<TransportStats> transport_stats() const override { return client_->stats(); }
+
   Client& client() { return *client_; }
   HttpClient& http() { return *http_; }
   const std::string& name() const { return table_; }
+  const std::string& location() const { return location_; }
   /// Whether the index holds keys only, while a query of it is to answer whole items.
   bool lacks_items(Index index) const {
     return capabilities_.index_layout == IndexLayout::kKeysOnly &&
@@ -188,8 +191,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void answer_trouble(const CallTrouble& trouble) {
     // An earlier attempt may have been applied, whatever the last one was told.
     bool unknown = may_have_written_ && trouble.maybe_applied;
-    if (trouble.service && !unknown) return answer_with(*trouble.service, table_.name(), call_);
-    set_trouble(start_matching_reply(call_), unknown ? Outcome::kUnknown : Outcome::kUnavailable,
+    if (trouble.service && !unknown) return answer_with(*trouble.service, table_.location(), call_);
+    set_trouble(start_matching_reply(call_),
+                unknown                  ? Outcome::kUnknown
+                : trouble.no_credentials ? Outcome::kDenied
+                                         : Outcome::kUnavailable,
                 trouble.message);
   }
 

@@ -27,7 +27,7 @@ Outcome outcome_of(ServiceTrouble trouble) {
     case ServiceTrouble::kExpiredCredentials:
     case ServiceTrouble::kUnknownCredentials:
     case ServiceTrouble::kClockSkewed: return Outcome::kDenied;
-    case ServiceTrouble::kNoSuchTable:
+    case ServiceTrouble::kNoSuchTable: return Outcome::kMissing;
     case ServiceTrouble::kNoSuchIndex:
     case ServiceTrouble::kTableBusy:
     case ServiceTrouble::kUnavailable:
@@ -38,7 +38,7 @@ Outcome outcome_of(ServiceTrouble trouble) {
   return Outcome::kUnavailable;
 }
 
-std::string meaning(ServiceTrouble trouble, std::string_view table) {
+std::string meaning(ServiceTrouble trouble, std::string_view place) {
   switch (trouble) {
     case ServiceTrouble::kConditionFailed: return "the condition is false";
     case ServiceTrouble::kTransactionConflict: return "another transaction is in the way";
@@ -56,12 +56,11 @@ std::string meaning(ServiceTrouble trouble, std::string_view table) {
     case ServiceTrouble::kExpiredCredentials: return "the credentials have expired";
     case ServiceTrouble::kUnknownCredentials: return "the service does not accept the credentials";
     case ServiceTrouble::kClockSkewed: return "this machine's clock is off";
-    case ServiceTrouble::kNoSuchTable:
-      return "there is no table \"" + std::string(table) + "\" in this region and account";
+    case ServiceTrouble::kNoSuchTable: return "there is no " + std::string(place);
     case ServiceTrouble::kNoSuchIndex:
-      return "table \"" + std::string(table) + "\" lacks an index, or is still filling it";
+      return std::string(place) + " lacks an index, or is still filling it";
     case ServiceTrouble::kTableBusy:
-      return "table \"" + std::string(table) + "\" is being created, changed or deleted";
+      return std::string(place) + " is being created, changed or deleted";
     case ServiceTrouble::kUnavailable: return "the service is unavailable";
     case ServiceTrouble::kServerFault: return "the service failed";
     case ServiceTrouble::kNotTheService:
@@ -105,8 +104,8 @@ bool may_have_applied(const ServiceError& error) {
   }
 }
 
-std::string in_words(const ServiceError& error, std::string_view table) {
-  std::string words = meaning(error.trouble, table);
+std::string in_words(const ServiceError& error, std::string_view place) {
+  std::string words = meaning(error.trouble, place);
   for (const std::string* part : {&error.code, &error.message}) {
     if (part->empty()) continue;
     words += ": ";
@@ -115,7 +114,7 @@ std::string in_words(const ServiceError& error, std::string_view table) {
   return words;
 }
 
-void answer_with(const ServiceError& error, std::string_view table, Call& call) {
+void answer_with(const ServiceError& error, std::string_view place, Call& call) {
   ReplyBase& reply = start_matching_reply(call);
   Outcome outcome = outcome_of(error.trouble);
   if (is_write(call.request)) {
@@ -123,10 +122,10 @@ void answer_with(const ServiceError& error, std::string_view table, Call& call) 
   } else if (outcome == Outcome::kUnknown) {
     outcome = Outcome::kUnavailable;
   }
-  set_trouble(reply, outcome, in_words(error, table));
+  set_trouble(reply, outcome, in_words(error, place));
   if (error.trouble == ServiceTrouble::kTransactionCancelled) {
     if (const auto* request = std::get_if<const TransactRequest*>(&call.request)) {
-      reply.message = meaning(error.trouble, table);
+      reply.message = meaning(error.trouble, place);
       set_reasons(error, **request, std::get<TransactReply>(call.reply));
     }
   } else if (error.trouble == ServiceTrouble::kConditionFailed) {

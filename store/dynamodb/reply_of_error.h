@@ -13,9 +13,9 @@ namespace stint::store::dynamodb {
 /// Whether a write that was answered so may be in the table nevertheless.
 bool may_have_applied(const ServiceError& error);
 
-/// One sentence for people: what it means, the service's code and text. `table` is named where
-/// there is none of that name.
-std::string in_words(const ServiceError& error, std::string_view table);
+/// One sentence for people: what it means, the service's code and text. `place` tells
+/// which table, "table limits in eu-central-1", where the trouble is with that.
+std::string in_words(const ServiceError& error, std::string_view place);
 
 /// Gives the call the reply that belongs to its request: an outcome, the old image of a failed
 /// condition, and of a cancelled transaction a reason for each member, where `outcome` is that of
@@ -24,7 +24,7 @@ std::string in_words(const ServiceError& error, std::string_view table);
 ///
 /// The service does not say what a failed condition costs. It is counted as the embedded engines
 /// count it, by the old item as far as that is told.
-void answer_with(const ServiceError& error, std::string_view table, Call& call);
+void answer_with(const ServiceError& error, std::string_view place, Call& call);
 
 }  // namespace stint::store::dynamodb
 

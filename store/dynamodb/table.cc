@@ -1,7 +1,9 @@
 #include "store/dynamodb/table.h"
 
 #include <algorithm>
+#include <functional>
 #include <future>
+#include <optional>
 #include <utility>
 
 #include "store/dynamodb/reply_of_error.h"
@@ -76,21 +78,28 @@ Error other_definition(const std::vector<TableProblem>& problems) {
   return Error(ErrorCode::kConflict, std::move(text));
 }
 
-// The table when it and its indexes are active. `known`: a description that may be the answer.
-// `just_made`: that there is none is a matter of time, since the service answers descriptions
-// eventually consistently.
-Result<TableState> wait_until_active(const TableTask& task, bool just_made,
-                                     std::optional<TableState> known = std::nullopt) {
+// The table when it and its indexes are active. `make` asks for the table where there is none, and
+// says whether the service has taken that; empty: a table that is not there is an error.
+Result<TableState> wait_until_active(const TableTask& task,
+                                     const std::function<Result<bool>()>& make = {}) {
+  bool made = false;
   for (Patience patience(task);;) {
-    Result<TableState> table =
-        known ? Result<TableState>(*std::exchange(known, std::nullopt)) : describe(task);
+    Result<TableState> table = describe(task);
     std::string missing;
     if (table) {
       if (table->status == "DELETING") return already_leaving();
       missing = not_active_yet(*table);
       if (missing.empty()) return table;
     } else {
-      if (!just_made || table.error().code() != ErrorCode::kNotFound) return table.error();
+      if (!make || table.error().code() != ErrorCode::kNotFound) return table.error();
+      // That there is none is a matter of time from then on: descriptions lag behind.
+      if (!made) {
+        Result<bool> taken = make();
+        if (!taken) return taken.error();
+        made = *taken;
+        // With luck it is there at once.
+        if (made) continue;
+      }
       missing = "table not yet there";
     }
     if (Status waited = patience.wait(missing); !waited) return waited.error();
@@ -138,7 +147,7 @@ Status mend(const TableTask& task, IndexLayout layout, const TableProblem& probl
         return error_of(*std::get_if<CallTrouble>(&result), task.table, doing);
       accepted = std::holds_alternative<std::string>(result);
     }
-    Result<TableState> table = wait_until_active(task, false);
+    Result<TableState> table = wait_until_active(task);
     if (!table) return table.error();
     if (is_mended(*table, problem)) return {};
     // The description is still that of before, or another change was in the way.
@@ -161,12 +170,14 @@ Pace timer_pace(std::shared_ptr<HttpClient> http) {
 }
 
 std::string text_of(const CallTrouble& trouble, std::string_view table) {
-  return trouble.service ? in_words(*trouble.service, table) : trouble.message;
+  if (!trouble.service) return trouble.message;
+  return in_words(*trouble.service, "table " + std::string(table));
 }
 
 Error error_of(const CallTrouble& trouble, std::string_view table, std::string_view doing) {
   std::string text = std::string(doing) + ": " + text_of(trouble, table);
   if (trouble.maybe_applied) return Error(ErrorCode::kOutcomeUnknown, std::move(text));
+  if (trouble.no_credentials) return Error(ErrorCode::kAccessDenied, std::move(text));
   if (!trouble.service) return Error(ErrorCode::kUnavailable, std::move(text));
   switch (trouble.service->trouble) {
     case ServiceTrouble::kNoSuchTable: return Error(ErrorCode::kNotFound, std::move(text));
@@ -201,22 +212,18 @@ Result<ExpiryState> describe_expiry(const TableTask& task) {
 Result<bool> complete_table(const TableTask& task, IndexLayout layout,
                             std::string_view expiry_attribute) {
   bool changed = false;
-  std::optional<TableState> known;
-  Result<TableState> table = describe(task);
-  if (table) {
-    known = *std::move(table);
-  } else if (table.error().code() == ErrorCode::kNotFound) {
-    tell(task, "creating the table");
+  Result<TableState> table = wait_until_active(task, [&]() -> Result<bool> {
+    if (!changed) tell(task, "creating the table");
+    changed = true;
     CallResult result =
         call(task, "CreateTable", create_table_body(task.table, layout), Effect::kWrite);
     if (!may_come_about(result)) {
       return error_of(*std::get_if<CallTrouble>(&result), task.table, "creating the table");
     }
-    changed = true;
-  } else {
-    return table.error();
-  }
-  table = wait_until_active(task, changed, std::move(known));
+    // Of two of a name the service takes one: what may have been lost is sent again.
+    return std::holds_alternative<std::string>(result) ||
+           is_trouble(result, ServiceTrouble::kTableBusy);
+  });
   if (!table) return table.error();
 
   Result<ExpiryState> expiry = describe_expiry(task);

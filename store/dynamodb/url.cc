@@ -44,6 +44,8 @@ std::string Url::authority() const {
 
 std::string Url::origin() const { return (secure ? "https://" : "http://") + authority(); }
 
+std::string Url::base() const { return path == "/" ? origin() : origin() + path; }
+
 Result<Url> parse_url(std::string_view text) {
   for (char c : text) {
     auto byte = static_cast<unsigned char>(c);
@@ -101,6 +103,14 @@ Result<Url> parse_url(std::string_view text) {
   std::size_t question = std::min(rest.find('?'), rest.size());
   url.path = question == 0 ? "/" : std::string(rest.substr(0, question));
   if (question < rest.size()) url.query = rest.substr(question + 1);
+  return url;
+}
+
+Result<Url> parse_endpoint(std::string_view text) {
+  Result<Url> url = parse_url(text);
+  if (!url) return url;
+  if (text.find('?') != std::string_view::npos) return malformed("it holds a \"?\"");
+  while (url->path.size() > 1 && url->path.ends_with('/')) url->path.pop_back();
   return url;
 }
 

@@ -23,6 +23,8 @@ struct Url {
   std::string authority() const;
   /// "https://host[:port]": can be shown, as it holds neither path nor query.
   std::string origin() const;
+  /// The same with the path, unless that is "/" only.
+  std::string base() const;
 };
 
 /// Takes "http[s]://host[:port][/path][?query]" apart. Strict: no user, no fragment, no white
@@ -30,6 +32,10 @@ struct Url {
 /// the same text can see another host in it. Errors: `kInvalidArgument`, with a reason that does
 /// not show the text, which may hold a password.
 Result<Url> parse_url(std::string_view text);
+
+/// The same for an address that requests to a service are sent to: without query. A path, which a
+/// gateway may want, loses the "/" at its end. Errors as `parse_url`.
+Result<Url> parse_endpoint(std::string_view text);
 
 /// `text` with every byte but letters, digits, "-", ".", "_", "~" and those of `kept` as "%XX".
 std::string percent_encoded(std::string_view text, std::string_view kept = {});

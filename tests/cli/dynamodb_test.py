@@ -362,7 +362,7 @@ class TableLife(TableTest):
                             ("dynamodb://limits?region=eu%2Fwest", "region"),
                             ("dynamodb://limits?region=eu-1&endpoint=ftp://x", "endpoint"),
                             ("dynamodb://limits?region=eu-1&endpoint=http://me:pass@x", "endpoint"),
-                            ("dynamodb://limits?region=eu-1&endpoint=http://x/path", "endpoint")):
+                            ("dynamodb://limits?region=eu-1&endpoint=http://x%23y", "endpoint")):
             with self.subTest(store=store):
                 answer = self.stint("table", "create", "--store", store, code=2)
                 self.assertIn(word, answer.err)

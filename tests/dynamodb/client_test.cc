@@ -11,6 +11,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -204,8 +205,8 @@ TEST(Client, SignsAndSends) {
     if (header.name == "authorization") expected = header.value;
   }
   EXPECT_EQ(request.header("authorization"), expected);
-  EXPECT_EQ(client->counters().attempts, 1u);
-  EXPECT_EQ(client->counters().repeats, 0u);
+  EXPECT_EQ(client->stats().attempts, 1u);
+  EXPECT_EQ(client->stats().repeats, 0u);
 }
 
 TEST(Client, WhatCannotBeSentAtAll) {
@@ -234,8 +235,8 @@ TEST(Client, NobodyThere) {
     EXPECT_HOLDS(trouble.message, "deadline");
   }
   // What was not sent was tried again, for writes, too.
-  EXPECT_GT(client->counters().repeats, 1u);
-  EXPECT_EQ(client->counters().unknown, 0u);
+  EXPECT_GT(client->stats().repeats, 1u);
+  EXPECT_EQ(client->stats().unknown, 0u);
 }
 
 TEST(Client, NeverAnswered) {
@@ -246,7 +247,7 @@ TEST(Client, NeverAnswered) {
   EXPECT_FALSE(lost.service);
   EXPECT_HOLDS(lost.message, "UpdateItem");
   EXPECT_EQ(server.request_count(), 1u);
-  EXPECT_EQ(client->counters().unknown, 1u);
+  EXPECT_EQ(client->stats().unknown, 1u);
 
   CallTrouble unread = trouble_of(read(*client, kSoon));
   EXPECT_FALSE(unread.maybe_applied);
@@ -338,6 +339,30 @@ TEST(Client, RedirectsAndPagesOfProxies) {
   EXPECT_EQ(other.connection_count(), 0u);
 }
 
+TEST(Client, AResultHasTheTypeOfTheService) {
+  const std::pair<const char*, bool> types[] = {{"application/x-amz-json-1.0", true},
+                                                {"Application/X-AMZ-JSON-1.1; charset=UTF-8", true},
+                                                {"application/json", false},
+                                                {"text/plain", false}};
+  for (const auto& [type, good] : types) {
+    SCOPED_TRACE(type);
+    // A read is tried again.
+    ScriptedServer server(
+        std::vector<Step>{Step::reply(200, "{}", {{"content-type", type}}), fine()});
+    std::shared_ptr<Client> client = client_of(server.url());
+    EXPECT_EQ(body_of(read(*client)), good ? "{}" : kResult);
+    ScriptedServer last(std::vector<Step>{Step::reply(200, "{}", {{"content-type", type}})});
+    CallResult written = write(*client_of(last.url()));
+    if (good) {
+      EXPECT_EQ(body_of(written), "{}");
+    } else {
+      EXPECT_TRUE(trouble_of(written).maybe_applied);
+      EXPECT_EQ(trouble_of(written).service->trouble, ServiceTrouble::kNotTheService);
+      EXPECT_EQ(last.request_count(), 1u);
+    }
+  }
+}
+
 TEST(Client, AnswersThatNoRepetitionCanMend) {
   const std::pair<const char*, ServiceTrouble> kinds[] = {
       {"ConditionalCheckFailedException", ServiceTrouble::kConditionFailed},
@@ -369,9 +394,9 @@ TEST(Client, ThrottledForAWhile) {
   std::shared_ptr<Client> client = client_of(server.url());
   EXPECT_EQ(body_of(write(*client)), kResult);
   EXPECT_EQ(server.request_count(), 5u);
-  EXPECT_EQ(client->counters().attempts, 5u);
-  EXPECT_EQ(client->counters().repeats, 4u);
-  EXPECT_EQ(client->counters().throttles, 3u);
+  EXPECT_EQ(client->stats().attempts, 5u);
+  EXPECT_EQ(client->stats().repeats, 4u);
+  EXPECT_EQ(client->stats().throttles, 3u);
 }
 
 TEST(Client, ThrottledPastTheDeadline) {
@@ -541,10 +566,10 @@ TEST(Client, SkewedClock) {
         return Step::reply(200, kResult, date);
       });
       std::shared_ptr<Client> client = client_of(server.url());
-      EXPECT_EQ(client->clock_offset(), 0ms);
+      EXPECT_EQ(client->stats().clock_behind, 0ms);
       EXPECT_EQ(body_of(write(*client)), kResult) << code;
       EXPECT_EQ(server.request_count(), 2u);
-      EXPECT_LE(std::chrono::abs(client->clock_offset() - skew), 1min);
+      EXPECT_LE(std::chrono::abs(client->stats().clock_behind - skew), 1min);
       // Learnt once.
       EXPECT_EQ(body_of(write(*client)), kResult);
       EXPECT_EQ(server.request_count(), 3u);
@@ -576,7 +601,7 @@ TEST(Client, OffsetIsSeenWithoutAnError) {
   });
   std::shared_ptr<Client> client = client_of(server.url());
   EXPECT_EQ(body_of(read(*client)), kResult);
-  EXPECT_LE(std::chrono::abs(client->clock_offset() - 2min), 1min);
+  EXPECT_LE(std::chrono::abs(client->stats().clock_behind - 2min), 1min);
 }
 
 TEST(Client, NoCredentials) {
@@ -592,19 +617,22 @@ TEST(Client, NoCredentials) {
   provider->answer(std::make_shared<const Credentials>(keys("late")));
   EXPECT_EQ(server.request_count(), 0u);
 
-  for (bool come : {false, true}) {
+  using Failure = std::optional<ErrorCode>;
+  for (Failure failure :
+       {Failure(ErrorCode::kUnavailable), Failure(ErrorCode::kAccessDenied), Failure()}) {
     std::future<void> asked = provider->when_asked();
     std::thread other([&] {
       asked.get();
-      if (come) return provider->answer(std::make_shared<const Credentials>(keys("one")));
-      provider->answer(Error(ErrorCode::kUnavailable, "no credentials: tried this and that"));
+      if (!failure) return provider->answer(std::make_shared<const Credentials>(keys("one")));
+      provider->answer(Error(*failure, "no credentials: tried this and that"));
     });
     CallResult result = write(*client);
     other.join();
-    if (come) {
+    if (!failure) {
       EXPECT_EQ(body_of(result), kResult);
     } else {
       EXPECT_HOLDS(trouble_of(result).message, "tried this and that");
+      EXPECT_EQ(trouble_of(result).no_credentials, failure == ErrorCode::kAccessDenied);
     }
   }
   EXPECT_EQ(server.request_count(), 1u);
@@ -693,8 +721,8 @@ TEST(Client, ManyCallsAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(client->counters().attempts, 200u);
-  EXPECT_EQ(client->counters().repeats, 0u);
+  EXPECT_EQ(client->stats().attempts, 200u);
+  EXPECT_EQ(client->stats().repeats, 0u);
 }
 
 }  // namespace

@@ -37,10 +37,18 @@ class CredentialSources : public testing::Test {
     EXPECT_EQ((*result)->secret_access_key, "secret-of-" + id);
     return **result;
   }
+  /// Of what somebody has to mend.
   void expect_reason(const std::string& part, CredentialOptions options = {}) {
+    expect_error(ErrorCode::kAccessDenied, part, std::move(options));
+  }
+  /// Of what may pass by itself.
+  void expect_outage(const std::string& part, CredentialOptions options = {}) {
+    expect_error(ErrorCode::kUnavailable, part, std::move(options));
+  }
+  void expect_error(ErrorCode code, const std::string& part, CredentialOptions options = {}) {
     Result<CredentialsPtr> result = world.fetch(std::move(options));
     ASSERT_FALSE(result.ok()) << part;
-    EXPECT_EQ(result.error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(result.error().code(), code) << result.error().reason();
     EXPECT_TRUE(holds(result.error().reason(), part)) << result.error().reason();
   }
   static CredentialOptions profile(const std::string& name) {
@@ -200,7 +208,7 @@ TEST_F(WebIdentity, Broken) {
 
 TEST_F(WebIdentity, SlowOrGone) {
   world.serve([](const HttpRequest&) { return no_reply("the deadline passed"); });
-  expect_reason("https://sts.eu-west-1.amazonaws.com did not answer (the deadline passed)");
+  expect_outage("https://sts.eu-west-1.amazonaws.com did not answer (the deadline passed)");
   EXPECT_EQ(world.requests(), 3u);  // Keys of a role may be asked for again.
 }
 
@@ -268,8 +276,8 @@ TEST_F(CredentialSources, ProfileWithKeys) {
 
 TEST_F(CredentialSources, ProfileThatIsMissing) {
   world.write_config("[default]\nregion = eu-west-1\n[dev]\nregion = eu-west-1\n");
-  // Nobody asked for the default, so that others are tried.
-  expect_reason(
+  // Nobody asked for the default, so that others are tried; the last one does not answer.
+  expect_outage(
       "profile \"default\": it holds neither keys nor credential_process nor role_arn; "
       "container endpoint: ");
   EXPECT_EQ(world.reason(profile("other")),
@@ -520,7 +528,7 @@ TEST_F(RoleSource, ExpiredOrSlow) {
       [](const HttpRequest&) { return reply_of(200, role_answer("AssumeRole", "P", kEarlier)); });
   expect_reason("gave credentials that have expired already", profile("p"));
   world.serve([](const HttpRequest&) { return no_reply("the deadline passed"); });
-  expect_reason("did not answer (the deadline passed)", profile("p"));
+  expect_outage("did not answer (the deadline passed)", profile("p"));
 }
 
 // --- containers
@@ -600,12 +608,12 @@ TEST_F(ContainerSource, BrokenSlowExpired) {
   expect_reason(subject + "answered with status 404");
   EXPECT_EQ(world.requests(), 1u);
   reply = reply_of(500, "");
-  expect_reason(subject + "answered with status 500");
+  expect_outage(subject + "answered with status 500");
   EXPECT_EQ(world.requests(), 4u);
   reply = reply_of(302, "");
   expect_reason(subject + "answered with status 302");
   reply = no_reply("the deadline passed");
-  expect_reason(subject + "did not answer (the deadline passed)");
+  expect_outage(subject + "did not answer (the deadline passed)");
   reply = reply_of(200, "<html>");
   expect_reason(subject + "gave something that is no JSON object");
   reply = reply_of(200, key_document("BOX", kLater).substr(0, 60));
@@ -665,7 +673,7 @@ TEST_F(MetadataSource, Missing) {
   roles = reply_of(404, "");
   expect_reason("instance metadata: no role is attached to this instance");
   token = no_reply("the deadline passed");
-  expect_reason("instance metadata: http://169.254.169.254 did not answer (the deadline passed)");
+  expect_outage("instance metadata: http://169.254.169.254 did not answer (the deadline passed)");
 }
 
 TEST_F(MetadataSource, IsAskedWhereItIs) {
@@ -682,13 +690,13 @@ TEST_F(MetadataSource, IsAskedWhereItIs) {
 TEST_F(MetadataSource, Broken) {
   const std::string subject = "instance metadata: http://169.254.169.254 ";
   document = reply_of(500, "");
-  expect_reason(subject + "answered with status 500 when asked for the keys of the role");
+  expect_outage(subject + "answered with status 500 when asked for the keys of the role");
   document = reply_of(200, "{\"Code\":\"AssumeRoleUnauthorizedAccess\",\"Message\":\"no\"}");
   expect_reason(subject + "gave code AssumeRoleUnauthorizedAccess in place of keys");
   document = reply_of(200, "{\"Code\":\"Success\"");
   expect_reason(subject + "gave something that is no JSON object");
   document = no_reply("the deadline passed");
-  expect_reason(subject + "did not answer (the deadline passed) when asked for the keys");
+  expect_outage(subject + "did not answer (the deadline passed) when asked for the keys");
   for (const char* name : {"", "<html>", "../../x", "a b"}) {
     roles = reply_of(200, name);
     expect_reason(subject + "gave a role name that is none");

@@ -243,6 +243,16 @@ TEST(Url, RefusesWhatReadersCouldTakeDifferently) {
   }
 }
 
+TEST(Endpoint, HasAPathAndNoQuery) {
+  EXPECT_EQ(parse_endpoint("http://H:8000")->base(), "http://h:8000");
+  EXPECT_EQ(parse_endpoint("http://h:8000//")->base(), "http://h:8000");
+  EXPECT_EQ(parse_endpoint("https://h/gate/way/")->base(), "https://h/gate/way");
+  EXPECT_EQ(parse_endpoint("https://h/gate")->origin(), "https://h");
+  for (const char* text : {"", "h", "http://h?", "http://h/?x=y", "http://h/a?b"}) {
+    EXPECT_FALSE(parse_endpoint(text).ok()) << text;
+  }
+}
+
 TEST(Endpoint, FollowsThePartitionOfTheRegion) {
   EXPECT_EQ(service_endpoint("dynamodb", "eu-west-1"), "https://dynamodb.eu-west-1.amazonaws.com");
   EXPECT_EQ(service_endpoint("sts", "cn-north-1"), "https://sts.cn-north-1.amazonaws.com.cn");

@@ -14,10 +14,15 @@
 #include <vector>
 
 #include "limiter/dynamodb/connection.h"
+#include "limiter/store_handle.h"
+#include "store/dynamodb/dynamodb_engine.h"
 #include "store/dynamodb/table_definition.h"
+#include "tests/dynamodb/credential_world.h"
 #include "tests/dynamodb/proxied_limiter.h"
 #include "tests/support/dynamodb_table.h"
 #include "tests/support/dynoxide.h"
+#include "tests/support/instant.h"
+#include "tests/support/scripted_server.h"
 
 namespace stint::test {
 namespace {
@@ -257,8 +262,9 @@ TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
   std::vector<WireFault> faults;
   for (const char* name :
        {"request lost", "reply lost", "delivered twice", "no answer after the write", "half a JSON",
-        "wrong checksum", "page as failure", "page as refusal", "throttled table", "busy",
-        "server fault after the write", "conflict", "access denied", "skewed clock"}) {
+        "JSON of another service", "wrong checksum", "page as failure", "page as refusal",
+        "throttled table", "busy", "server fault after the write", "conflict", "access denied",
+        "skewed clock"}) {
     faults.push_back(wire_fault(name));
   }
   std::atomic<int> runs{0};
@@ -324,6 +330,45 @@ TEST(LimiterFaults, TheFirstCallOfANamespaceGoesWrong) {
   });
 }
 
+TEST(LimiterFaults, WhatTheWayTookIsCounted) {
+  EXPECT_FALSE(open_memory().value().transport_stats());
+  ProxiedLimiter world;
+  world.configure(ProxiedLimiter::limits());
+  ASSERT_TRUE(world.acquire_calmly(1).value());
+  const TransportStats before = world.store.transport_stats().value();
+  world.proxy->plan(wire_fault("throttled table"), 1, false);
+  ASSERT_TRUE(world.acquire_calmly(1).value());
+  ASSERT_TRUE(world.proxy->struck());
+  const TransportStats after = world.store.transport_stats().value();
+  EXPECT_EQ(after.attempts - before.attempts, 2u);
+  EXPECT_EQ(after.repeats - before.repeats, 1u);
+  EXPECT_EQ(after.throttles - before.throttles, 1u);
+  EXPECT_EQ(after.unknown, before.unknown);
+  EXPECT_EQ(after.clock_behind, Millis(0));
+}
+
+TEST(LimiterFaults, OptionsOutOfRangeAreRefusedByName) {
+  using Change = std::function<void(DynamoDbOptions&)>;
+  const std::vector<std::pair<std::string, Change>> wrong = {
+      {"table", [](DynamoDbOptions& to) { to.table = "no"; }},
+      {"region", [](DynamoDbOptions& to) { to.region = "eu west"; }},
+      {"endpoint", [](DynamoDbOptions& to) { to.endpoint = "http://h/?x"; }},
+      {"endpoint", [](DynamoDbOptions& to) { to.endpoint = "h:8000"; }},
+      {"connect_timeout", [](DynamoDbOptions& to) { to.connect_timeout = Millis(0); }},
+      {"connect_timeout", [](DynamoDbOptions& to) { to.connect_timeout = std::chrono::hours(1); }},
+      {"attempt_timeout", [](DynamoDbOptions& to) { to.attempt_timeout = Millis(-1); }},
+      {"max_connections", [](DynamoDbOptions& to) { to.max_connections = 0; }},
+      {"max_connections", [](DynamoDbOptions& to) { to.max_connections = 100'000; }}};
+  for (const auto& [field, change] : wrong) {
+    DynamoDbOptions options = server_options("limits");
+    change(options);
+    const Result<Store> opened = open_dynamodb(options);
+    ASSERT_FALSE(opened.ok()) << field;
+    EXPECT_EQ(opened.error().code(), ErrorCode::kInvalidArgument) << opened.error().message();
+    EXPECT_EQ(opened.error().field(), field) << opened.error().message();
+  }
+}
+
 TEST(LimiterFaults, OpeningATableSaysWhatIsWrong) {
   struct Expected {
     const char* fault;
@@ -334,10 +379,11 @@ TEST(LimiterFaults, OpeningATableSaysWhatIsWrong) {
   const std::vector<Expected> all = {{"request reset", {}, kUnavailable},
                                      {"garbage", {}, kUnavailable},
                                      {"another JSON", kUnavailable, kUnavailable},
+                                     {"JSON of another service", {}, kUnavailable},
                                      {"wrong checksum", {}, kUnavailable},
                                      {"page as refusal", kUnavailable, kUnavailable},
                                      {"throttled table", {}, kThrottled},
-                                     {"no table", kUnavailable, kNotFound},
+                                     {"no table", kNotFound, kNotFound},
                                      {"expired token", kAccessDenied, kAccessDenied},
                                      {"skewed clock", {}, kAccessDenied}};
   on_several_threads(all.size(), [&](std::size_t task) {
@@ -369,6 +415,7 @@ TEST(LimiterFaults, ErrorsSayWhatHappened) {
 
     // Refusals and lost races are no outage: nobody passes because of them.
     const bool degrades = fault.onwards && *fault.onwards != ErrorCode::kAccessDenied &&
+                          *fault.onwards != ErrorCode::kNotFound &&
                           *fault.onwards != ErrorCode::kConflict;
     const Ran open = run_onwards(scenario("warm acquire that may degrade"), fault);
     EXPECT_EQ(open.answer.degraded, degrades);
@@ -555,11 +602,80 @@ TEST(LimiterFaults, ATableThatIsDeletedUnderARunningLimiter) {
 
   const Result<Decision> blocked = limiter.acquire(ProxiedLimiter::request(1));
   ASSERT_FALSE(blocked.ok());
-  EXPECT_EQ(blocked.error().code(), ErrorCode::kUnavailable);
-  EXPECT_NE(blocked.error().message().find("there is no table \"" + name + "\""), std::string::npos)
+  EXPECT_EQ(blocked.error().code(), ErrorCode::kNotFound);
+  EXPECT_NE(blocked.error().message().find("there is no table " + name + " in "), std::string::npos)
       << blocked.error().message();
-  EXPECT_TRUE(
-      limiter.acquire(ProxiedLimiter::request(1, OnUnavailable::kAllow)).value().degraded());
+  // Somebody has to mend that: no outage, which would let everything pass until then.
+  const Result<Decision> open = limiter.acquire(ProxiedLimiter::request(1, OnUnavailable::kAllow));
+  ASSERT_FALSE(open.ok());
+  EXPECT_EQ(open.error().code(), ErrorCode::kNotFound);
+}
+
+/// A container's endpoint of credentials, and a clock by which they expire.
+class ExpiringCredentials {
+ public:
+  ExpiringCredentials() : server_([this](const ServedRequest&) { return answer(); }) {}
+
+  store::dynamodb::Surroundings surroundings() {
+    store::dynamodb::Surroundings made;
+    made.variable = [url = server_.url()](const std::string& name) {
+      return name == "AWS_CONTAINER_CREDENTIALS_FULL_URI" ? url + "/keys" : std::string();
+    };
+    made.now = [this] {
+      return instant("2027-03-10T12:00Z") + Millis(std::chrono::hours(2)) * expired_.load();
+    };
+    return made;
+  }
+  void answer_with_status(int status) { status_ = status; }
+  /// Goes past the end of what is at hand, and past any pause after a failure. At most five times.
+  void expire() { ++expired_; }
+
+ private:
+  Step answer() {
+    if (status_ != 200) return Step::reply(status_);
+    const std::string hour = std::to_string(13 + 2 * expired_.load());
+    return Step::reply(200, key_document("BOX", "2027-03-10T" + hour + ":00:00Z"));
+  }
+
+  std::atomic<int> expired_{0};
+  std::atomic<int> status_{200};
+  ScriptedServer server_;
+};
+
+TEST(LimiterFaults, ASourceOfCredentialsThatFailsIsAnOutageAndOneThatRefusesIsNone) {
+  ExpiringCredentials keys;
+  DynamoDbOptions options = server_options(common_table());
+  options.keys.reset();
+  limiter::DynamoDbConnection connection =
+      limiter::connect_dynamodb(options, keys.surroundings()).value();
+  FakeClock clock(instant("2027-03-10T12:00Z"));
+  StoreOptions as_it_is;
+  as_it_is.create_if_missing = false;
+  Limiter limiter(
+      limiter::open_store(store::dynamodb::make_table_engine(connection.http, connection.client,
+                                                             connection.table, connection.place()),
+                          as_it_is)
+          .value(),
+      {.name_space = new_table_name(), .clock = &clock});
+  limiter.set_limits(Scope::system(), ProxiedLimiter::limits()).value();
+  const AcquireRequest take = ProxiedLimiter::request(1, OnUnavailable::kAllow);
+  ASSERT_FALSE(limiter.acquire(take).value().degraded());
+
+  keys.expire();
+  keys.answer_with_status(403);
+  const Result<Decision> refused = limiter.acquire(take);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kAccessDenied);
+  EXPECT_NE(refused.error().message().find("answered with status 403"), std::string::npos)
+      << refused.error().message();
+
+  keys.expire();
+  keys.answer_with_status(503);
+  EXPECT_TRUE(limiter.acquire(take).value().degraded());
+
+  keys.expire();
+  keys.answer_with_status(200);
+  EXPECT_FALSE(limiter.acquire(take).value().degraded());
 }
 
 TEST(LimiterFaults, AnIndexThatIsMissing) {

@@ -111,7 +111,7 @@ const std::vector<CodeCase>& code_cases() {
       {400, "IncompleteSignatureException", "x", Trouble::kUnknownCredentials, Outcome::kDenied,
        Outcome::kDenied},
       {400, "ResourceNotFoundException", "Requested resource not found", Trouble::kNoSuchTable,
-       Outcome::kUnavailable, Outcome::kUnavailable},
+       Outcome::kMissing, Outcome::kMissing},
       {400, "ValidationException", "The table does not have the specified index: GSI4",
        Trouble::kNoSuchIndex, Outcome::kUnavailable, Outcome::kUnavailable},
       {400, "ValidationException", "Cannot read from backfilling global secondary index: GSI4",
@@ -296,14 +296,14 @@ TEST(ReplyOfError, OutcomesOfSingleRequests) {
     for (RequestRef request :
          {RequestRef(&get), RequestRef(&batch), RequestRef(&query), RequestRef(&scan)}) {
       Call call{request, {}};
-      answer_with(error, "tokens", call);
+      answer_with(error, "table tokens in eu-1", call);
       Outcome outcome =
           std::visit([](const ReplyBase& reply) { return reply.outcome; }, call.reply);
       EXPECT_EQ(outcome, one.of_read) << one.code;
     }
     for (RequestRef request : {RequestRef(&put), RequestRef(&update), RequestRef(&removal)}) {
       Call call{request, {}};
-      answer_with(error, "tokens", call);
+      answer_with(error, "table tokens in eu-1", call);
       const auto& reply = std::get<WriteReply>(call.reply);
       EXPECT_EQ(reply.outcome, one.of_write) << one.code;
       EXPECT_NE(reply.message.find(one.code), std::string::npos) << reply.message;
@@ -316,8 +316,9 @@ TEST(ReplyOfError, OutcomesOfSingleRequests) {
 TEST(ReplyOfError, NamesTheTableThatIsNot) {
   GetRequest get(kKey, Consistency::kStrong);
   Call call{&get, {}};
-  answer_with(read(400, "ResourceNotFoundException"), "tokens", call);
-  EXPECT_NE(std::get<GetReply>(call.reply).message.find("no table \"tokens\""), std::string::npos);
+  answer_with(read(400, "ResourceNotFoundException"), "table tokens in eu-1", call);
+  EXPECT_NE(std::get<GetReply>(call.reply).message.find("no table tokens in eu-1"),
+            std::string::npos);
 }
 
 TEST(ReplyOfError, AFailedConditionBringsTheOldItem) {

@@ -324,6 +324,8 @@ void ScriptedServer::serve(int fd, std::size_t number) {
   std::lock_guard lock(mutex_);
   std::erase(open_, fd);
   ::close(fd);
+  ++ended_;
+  changed_.notify_all();
 }
 
 Step::End ScriptedServer::converse(int fd, std::size_t number) {
@@ -395,6 +397,11 @@ void ScriptedServer::wait_for_requests(std::size_t count) const {
 void ScriptedServer::wait_for_connections(std::size_t count) const {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return connections_ >= count; });
+}
+
+void ScriptedServer::wait_for_ends(std::size_t count) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ended_ >= count; });
 }
 
 ClosedPort::ClosedPort() { fd_ = bound_socket(&port_); }

@@ -101,6 +101,8 @@ class ScriptedServer {
   /// Blocks until so many requests, or connections, have arrived.
   void wait_for_requests(std::size_t count) const;
   void wait_for_connections(std::size_t count) const;
+  /// Blocks until so many connections have ended on this side.
+  void wait_for_ends(std::size_t count) const;
 
  private:
   class Stream;
@@ -123,6 +125,7 @@ class ScriptedServer {
   std::function<Welcome(std::size_t)> welcome_;
   std::vector<ServedRequest> requests_;
   std::size_t connections_ = 0;
+  std::size_t ended_ = 0;
   std::vector<int> open_;
   std::vector<std::thread> threads_;
   std::thread acceptor_;

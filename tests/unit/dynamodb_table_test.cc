@@ -49,8 +49,7 @@ class ScriptedClient : public Client {
     done(std::move(answer));
   }
 
-  std::chrono::milliseconds clock_offset() const override { return 0ms; }
-  ClientCounters counters() const override { return {}; }
+  TransportStats stats() const override { return {}; }
 
   bool all_asked() const { return script_.empty(); }
 
@@ -158,6 +157,33 @@ TEST_F(TableLife, ATableThatSomebodyElseIsCreatingIsAwaited) {
 TEST_F(TableLife, ALostReplyToTheCreationIsNoError) {
   describes_nothing();
   client.expect("CreateTable", reply_lost());
+  describes("ACTIVE");
+  expires("ENABLED");
+  expect_done(complete(), true);
+  EXPECT_TRUE(client.all_asked());
+}
+
+TEST_F(TableLife, ALostCreationIsSentAgain) {
+  describes_nothing();
+  client.expect("CreateTable", reply_lost());
+  describes_nothing();
+  client.expect("CreateTable", reply_lost());
+  describes_nothing();
+  accepts("CreateTable");
+  describes_nothing();
+  describes("ACTIVE");
+  expires("ENABLED");
+  expect_done(complete(), true);
+  EXPECT_TRUE(client.all_asked());
+  EXPECT_EQ(states, (std::vector<std::string>{"creating the table", "table not yet there"}));
+}
+
+TEST_F(TableLife, ACreationThatArrivedUnheardIsTaken) {
+  describes_nothing();
+  client.expect("CreateTable", reply_lost());
+  describes_nothing();  // descriptions lag behind
+  client.expect("CreateTable", trouble(ServiceTrouble::kTableBusy));
+  describes("CREATING");
   describes("ACTIVE");
   expires("ENABLED");
   expect_done(complete(), true);

@@ -32,6 +32,7 @@ std::vector<Source> sources_in_order(const FetchContext& cx) {
 
 Result<Credentials> fetch_credentials(FetchContext& cx) {
   std::string tried;
+  bool may_pass = false;
   auto note = [&tried](const Source& source, const std::string& reason) {
     tried.append(tried.empty() ? "" : "; ").append(source.name).append(": ").append(reason);
   };
@@ -42,12 +43,16 @@ Result<Credentials> fetch_credentials(FetchContext& cx) {
     }
     if (const Absent* absent = std::get_if<Absent>(&result)) {
       note(source, absent->reason);
+      may_pass = may_pass || absent->lack == Lack::kPassing;
       continue;
     }
-    note(source, std::get<Broken>(result).reason);
+    const Broken& broken = std::get<Broken>(result);
+    note(source, broken.reason);
+    may_pass = broken.lack == Lack::kPassing;
     break;
   }
-  return Error(ErrorCode::kUnavailable, "no credentials: " + cx.secrets.hidden(tried));
+  return Error(may_pass ? ErrorCode::kUnavailable : ErrorCode::kAccessDenied,
+               "no credentials: " + cx.secrets.hidden(tried));
 }
 
 }  // namespace stint::store::dynamodb

@@ -44,7 +44,7 @@ Result<std::string> authorization(FetchContext& cx) {
   cx.secrets.add(token);
   if (!file.empty()) return read_token_file(file);
   if (is_header_text(token)) return token;
-  return Error(ErrorCode::kUnavailable,
+  return Error(ErrorCode::kAccessDenied,
                "AWS_CONTAINER_AUTHORIZATION_TOKEN holds more than one line, or characters that no "
                "token has");
 }
@@ -80,7 +80,7 @@ Fetched fetch_from_container(FetchContext& cx) {
   request.may_use_proxy = !may_be_plain(url->host);
   request.headers = {{"accept", "application/json"}};
   Result<std::string> token = authorization(cx);
-  if (!token) return Broken{token.error().reason()};
+  if (!token) return broken("", token.error());
   if (!token->empty()) {
     cx.secrets.add(*token);
     request.headers.push_back({"authorization", *token});
@@ -88,9 +88,9 @@ Fetched fetch_from_container(FetchContext& cx) {
 
   HttpReply reply = ask(cx, request, kPatience);
   const std::string origin = url->origin() + " ";
-  if (!is_ok(reply)) return Broken{origin + describe(cx, reply)};
+  if (!is_ok(reply)) return Broken{origin + describe(cx, reply), lack_of(reply)};
   Result<Credentials> credentials = read_credential_document(cx, reply.body, DocumentKind::kServer);
-  if (!credentials) return Broken{origin + credentials.error().reason()};
+  if (!credentials) return broken(origin, credentials.error());
   credentials->source = "container endpoint " + url->origin();
   return fetched(std::move(credentials));
 }

@@ -39,10 +39,10 @@ Fetched fetch_from_web_identity(FetchContext& cx) {
     return Broken{"AWS_WEB_IDENTITY_TOKEN_FILE is set, and AWS_ROLE_ARN is not"};
   }
   Result<ProfileFiles> files = ProfileFiles::load(cx.surroundings);
-  if (!files) return Broken{files.error().reason()};
+  if (!files) return broken("", files.error());
   const ProfileSection* profile = files->profile(profile_name(cx.surroundings, cx.options.profile));
   Result<TokenService> service = token_service(cx, *files, profile);
-  if (!service) return Broken{service.error().reason()};
+  if (!service) return broken("", service.error());
   Result<Credentials> credentials = assume_role_with_web_identity(cx, *service, role, token_file);
   if (credentials) credentials->source = "web identity for role " + role.role_arn;
   return fetched(std::move(credentials));

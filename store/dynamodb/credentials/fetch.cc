@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxReplyBytes = 256 * 1024;
 constexpr std::chrono::milliseconds kFirstPause{100};
 
-Error unusable(std::string reason) { return Error(ErrorCode::kUnavailable, std::move(reason)); }
+Error unusable(std::string reason) { return Error(ErrorCode::kAccessDenied, std::move(reason)); }
 
 HttpReply exchange(FetchContext& cx, HttpRequest request) {
   // Shared, as the reply may come when nobody waits for it any more.
@@ -52,8 +52,13 @@ Result<std::string> text_member(const simdjson::dom::object& object, std::string
 
 }  // namespace
 
+Broken broken(const std::string& subject, const Error& error) {
+  return {subject + error.reason(),
+          error.code() == ErrorCode::kUnavailable ? Lack::kPassing : Lack::kLasting};
+}
+
 Fetched fetched(Result<Credentials> result) {
-  if (!result) return Broken{result.error().reason()};
+  if (!result) return broken("", result.error());
   return std::move(*result);
 }
 
@@ -76,6 +81,8 @@ std::string describe(const FetchContext& cx, const HttpReply& reply) {
   if (reply.message.empty()) return "did not answer";
   return "did not answer (" + cx.secrets.quotable(reply.message) + ")";
 }
+
+Lack lack_of(const HttpReply& reply) { return in_trouble(reply) ? Lack::kPassing : Lack::kLasting; }
 
 Result<Credentials> read_credential_document(FetchContext& cx, std::string_view json,
                                              DocumentKind kind) {

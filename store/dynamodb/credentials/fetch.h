@@ -3,6 +3,7 @@
 #define STINT_STORE_DYNAMODB_CREDENTIALS_FETCH_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,16 +25,28 @@ struct FetchContext {
   Secrets secrets;
 };
 
+/// Whether the lack of credentials is an outage, or lasts until somebody mends it.
+enum class Lack : std::uint8_t {
+  kLasting,
+  kPassing,  ///< A server did not answer or was in trouble, a program took too long.
+};
+
 /// A source that is not set up here: the next one is asked.
 struct Absent {
   std::string reason;  ///< One clause for people.
+  Lack lack = Lack::kLasting;
 };
 /// A source that is set up and does not work. No other is asked: it would be somebody else's
 /// identity.
 struct Broken {
   std::string reason;
+  Lack lack = Lack::kLasting;
 };
 using Fetched = std::variant<Credentials, Absent, Broken>;
+
+/// Of a source that failed with `error`; passing when that is `kUnavailable`. `subject` goes before
+/// the reason.
+Broken broken(const std::string& subject, const Error& error);
 
 /// `Credentials` or `Broken`.
 Fetched fetched(Result<Credentials> result);
@@ -53,6 +66,9 @@ HttpReply ask(FetchContext& cx, const HttpRequest& request, const Patience& pati
 /// (...)" or "answered with status 503".
 std::string describe(const FetchContext& cx, const HttpReply& reply);
 
+/// What it means for the credentials that `reply` is of no use.
+Lack lack_of(const HttpReply& reply);
+
 /// Whether `reply` is one with status 200.
 inline bool is_ok(const HttpReply& reply) {
   return reply.end == HttpEnd::kReply && reply.status == 200;
@@ -65,7 +81,7 @@ enum class DocumentKind {
 };
 
 /// Credentials by such a document, which is JSON. All secrets in it are noted in `cx.secrets`.
-/// Errors: `kUnavailable`, with a clause that follows the name of the source, when it is not of
+/// Errors: `kAccessDenied`, with a clause that follows the name of the source, when it is not of
 /// that form, or holds credentials that have expired.
 Result<Credentials> read_credential_document(FetchContext& cx, std::string_view json,
                                              DocumentKind kind);

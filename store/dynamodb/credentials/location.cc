@@ -15,18 +15,13 @@ Result<std::string> checked_region(std::string region, std::string field) {
 }
 
 /// `place` says where the address stands; the address itself may hold a password.
-Result<std::string> checked_endpoint(std::string endpoint, const std::string& place) {
-  Result<Url> url = parse_url(endpoint);
+Result<std::string> checked_endpoint(const std::string& endpoint, const std::string& place) {
+  Result<Url> url = parse_endpoint(endpoint);
   if (!url) {
     return Error(ErrorCode::kInvalidArgument,
                  "the address in " + place + " is not usable: " + url.error().reason());
   }
-  if (!url->query.empty()) {
-    return Error(ErrorCode::kInvalidArgument,
-                 "the address in " + place + " is not usable: it holds a \"?\"");
-  }
-  while (endpoint.ends_with('/')) endpoint.pop_back();
-  return endpoint;
+  return url->base();
 }
 
 std::string upper_case(std::string_view text) {
@@ -59,7 +54,7 @@ Result<std::string> configured_endpoint(const Surroundings& surroundings, const 
   for (const std::string& variable :
        {"AWS_ENDPOINT_URL_" + upper_case(service), std::string("AWS_ENDPOINT_URL")}) {
     std::string endpoint = surroundings.variable(variable);
-    if (!endpoint.empty()) return checked_endpoint(std::move(endpoint), variable);
+    if (!endpoint.empty()) return checked_endpoint(endpoint, variable);
   }
   if (profile == nullptr) return std::string();
   if (const ProfileProperty* named = profile->find("services")) {
@@ -77,7 +72,7 @@ Result<std::string> configured_endpoint(const Surroundings& surroundings, const 
   }
   std::string endpoint = profile->value("endpoint_url");
   if (endpoint.empty()) return endpoint;
-  return checked_endpoint(std::move(endpoint), "endpoint_url of the profile");
+  return checked_endpoint(endpoint, "endpoint_url of the profile");
 }
 
 Result<Location> standard_location(const Surroundings& surroundings, std::string_view profile) {

@@ -22,7 +22,7 @@ Result<Url> endpoint(const FetchContext& cx) {
   std::string mode = lower_case(cx.surroundings.variable("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"));
   if (text.empty() && mode == "ipv6") text = "http://[fd00:ec2::254]";
   if (text.empty()) text = cx.surroundings.metadata_endpoint;
-  return parse_url(text);
+  return parse_endpoint(text);
 }
 
 /// Whether `text` can be a role's name, which becomes part of a path.
@@ -42,16 +42,19 @@ Fetched fetch_from_metadata(FetchContext& cx) {
                   url.error().reason()};
   }
   const std::string origin = url->origin();
-  std::string base = origin + url->path;
-  while (base.ends_with('/')) base.pop_back();
+  const std::string base = url->base();
   HttpRequest request;
   request.may_use_proxy = false;
   request.method = "PUT";
   request.url = base + std::string(kTokenPath);
   request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", std::string(kTokenSeconds)}};
   HttpReply token = ask(cx, request, kPatience);
-  if (token.end != HttpEnd::kReply) return Absent{origin + " " + describe(cx, token)};
-  if (!is_ok(token)) return Broken{origin + " " + describe(cx, token) + " when asked for a token"};
+  if (token.end != HttpEnd::kReply) {
+    return Absent{origin + " " + describe(cx, token), lack_of(token)};
+  }
+  if (!is_ok(token)) {
+    return Broken{origin + " " + describe(cx, token) + " when asked for a token", lack_of(token)};
+  }
   cx.secrets.add(token.body);
   if (!is_key_text(token.body)) return Broken{origin + " gave a token that is none"};
 
@@ -62,7 +65,9 @@ Fetched fetch_from_metadata(FetchContext& cx) {
   if (roles.end == HttpEnd::kReply && roles.status == 404) {
     return Absent{"no role is attached to this instance"};
   }
-  if (!is_ok(roles)) return Broken{origin + " " + describe(cx, roles) + " when asked for the role"};
+  if (!is_ok(roles)) {
+    return Broken{origin + " " + describe(cx, roles) + " when asked for the role", lack_of(roles)};
+  }
   std::string_view list = trimmed(roles.body);
   std::string role(trimmed(list.substr(0, list.find('\n'))));
   if (!is_role_name(role)) return Broken{origin + " gave a role name that is none"};
@@ -70,10 +75,11 @@ Fetched fetch_from_metadata(FetchContext& cx) {
   request.url += role;
   HttpReply keys = ask(cx, request, kPatience);
   if (!is_ok(keys)) {
-    return Broken{origin + " " + describe(cx, keys) + " when asked for the keys of the role"};
+    return Broken{origin + " " + describe(cx, keys) + " when asked for the keys of the role",
+                  lack_of(keys)};
   }
   Result<Credentials> credentials = read_credential_document(cx, keys.body, DocumentKind::kServer);
-  if (!credentials) return Broken{origin + " " + credentials.error().reason()};
+  if (!credentials) return broken(origin + " ", credentials.error());
   credentials->source = "instance metadata, role " + role;
   return fetched(std::move(credentials));
 }

@@ -21,10 +21,14 @@ namespace {
 // How often an interruption is looked for while a program runs.
 constexpr std::chrono::milliseconds kSlice{50};
 
-Error failed(std::string reason) { return Error(ErrorCode::kUnavailable, std::move(reason)); }
+Error failed(std::string reason) { return Error(ErrorCode::kAccessDenied, std::move(reason)); }
+Error in_the_way(std::string reason) { return Error(ErrorCode::kUnavailable, std::move(reason)); }
 
 Error not_started(int code) {
-  return failed("could not be started (" + std::generic_category().message(code) + ")");
+  std::string reason = "could not be started (" + std::generic_category().message(code) + ")";
+  // Otherwise the machine is short of something.
+  bool is_wrong = code == ENOENT || code == EACCES || code == ENOEXEC || code == ENOTDIR;
+  return is_wrong ? failed(std::move(reason)) : in_the_way(std::move(reason));
 }
 
 /// What a child is started with. Each call returns 0 or an errno.
@@ -140,14 +144,14 @@ class Child {
  private:
   static Status may_go_on(const ProcessLimits& limits, Steady::time_point deadline,
                           const Interruption& interruption) {
-    if (interruption.is_set()) return failed("was ended, as this client is being closed");
+    if (interruption.is_set()) return in_the_way("was ended, as this client is being closed");
     if (Steady::now() < deadline) return Status();
-    return failed("did not end within " + std::to_string(limits.time.count()) + " ms");
+    return in_the_way("did not end within " + std::to_string(limits.time.count()) + " ms");
   }
 
   static Status judge(int status) {
     if (WIFSIGNALED(status)) {
-      return failed("was killed by signal " + std::to_string(WTERMSIG(status)));
+      return in_the_way("was killed by signal " + std::to_string(WTERMSIG(status)));
     }
     if (WEXITSTATUS(status) != 0) {
       return failed("ended with status " + std::to_string(WEXITSTATUS(status)) +

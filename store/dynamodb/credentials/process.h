@@ -27,9 +27,10 @@ struct ProcessLimits {
 /// Runs a program without a shell, looked up in PATH, with the environment of this process, and
 /// returns what it wrote to its standard output. Its standard input is empty, what it writes to
 /// standard error is dropped. It leads a process group of its own, which is killed when it takes
-/// too long, writes too much, or `interruption` is set. Blocks. Errors: `kUnavailable` with a
-/// clause to follow "the program": could not be started, failed, took too long. Reasons show
-/// neither the command nor its output.
+/// too long, writes too much, or `interruption` is set. Blocks. Errors, with a clause to follow
+/// "the program": `kUnavailable` when it took too long, was killed, or the machine is short of
+/// something; `kAccessDenied` when it is not there, failed, or wrote too much. Reasons show neither
+/// the command nor its output.
 Result<std::string> run_process(const std::vector<std::string>& command,
                                 const ProcessLimits& limits, Interruption& interruption);
 

@@ -74,12 +74,12 @@ class ProfileResolver {
   Fetched process(const std::string& name, const ProfileProperty& command) {
     const std::string subject = "its credential_process ";
     Result<std::vector<std::string>> words = split_command(command.value);
-    if (!words) return Broken{subject + "cannot be read: " + words.error().reason()};
+    if (!words) return broken(subject + "cannot be read: ", words.error());
     Result<std::string> output = run_process(*words, ProcessLimits(), *cx_.interruption);
-    if (!output) return Broken{subject + output.error().reason()};
+    if (!output) return broken(subject, output.error());
     Result<Credentials> credentials =
         read_credential_document(cx_, *output, DocumentKind::kProcess);
-    if (!credentials) return Broken{subject + credentials.error().reason()};
+    if (!credentials) return broken(subject, credentials.error());
     credentials->source = "credential_process of profile " + name;
     return fetched(std::move(credentials));
   }
@@ -92,7 +92,7 @@ class ProfileResolver {
     request.duration_s = profile.value("duration_seconds");
     if (request.role_arn.empty()) return Broken{"its role_arn is empty"};
     Result<TokenService> service = token_service(cx_, files_, asked_for_);
-    if (!service) return Broken{service.error().reason()};
+    if (!service) return broken("", service.error());
 
     std::string token_file = profile.value("web_identity_token_file");
     Result<Credentials> credentials = Error(ErrorCode::kUnavailable, "");
@@ -109,7 +109,7 @@ class ProfileResolver {
       credentials = assume_role(cx_, *service, request, std::get<Credentials>(source));
     }
     if (!credentials) {
-      return Broken{"role " + request.role_arn + " was not given: " + credentials.error().reason()};
+      return broken("role " + request.role_arn + " was not given: ", credentials.error());
     }
     credentials->source = "role " + request.role_arn + " of profile " + name;
     return fetched(std::move(credentials));
@@ -144,10 +144,10 @@ class ProfileResolver {
       }
     }
     if (const Absent* absent = std::get_if<Absent>(&keys)) {
-      return Broken{subject + " gives no keys: " + absent->reason};
+      return Broken{subject + " gives no keys: " + absent->reason, absent->lack};
     }
     if (const Broken* broken = std::get_if<Broken>(&keys)) {
-      return Broken{subject + " gives no keys: " + broken->reason};
+      return Broken{subject + " gives no keys: " + broken->reason, broken->lack};
     }
     return keys;
   }
@@ -177,7 +177,7 @@ class ProfileResolver {
 
 Fetched fetch_from_profile(FetchContext& cx) {
   Result<ProfileFiles> files = ProfileFiles::load(cx.surroundings);
-  if (!files) return Broken{files.error().reason()};
+  if (!files) return broken("", files.error());
   std::string name = profile_name(cx.surroundings, cx.options.profile);
   const ProfileSection* profile = files->profile(name);
   if (profile == nullptr) {

@@ -52,10 +52,10 @@ class FixedProvider : public CredentialProvider {
     TimePoint never_expires;
     credentials.expires_at.reset();
     if (credentials.access_key_id.empty() || credentials.secret_access_key.empty()) {
-      trouble_ = Error(ErrorCode::kUnavailable,
+      trouble_ = Error(ErrorCode::kAccessDenied,
                        "no credentials: the keys given by the program are incomplete");
     } else if (Status usable = check_credentials(credentials, never_expires); !usable) {
-      trouble_ = Error(ErrorCode::kUnavailable,
+      trouble_ = Error(ErrorCode::kAccessDenied,
                        "no credentials: the program gave " + usable.error().reason());
     }
     credentials_ = std::make_shared<const Credentials>(std::move(credentials));

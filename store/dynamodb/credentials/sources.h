@@ -30,7 +30,8 @@ Fetched fetch_from_container(FetchContext& cx);
 Fetched fetch_from_metadata(FetchContext& cx);
 
 /// All of them in the order of `standard_credentials`, up to the first that has credentials or is
-/// broken. Errors: `kUnavailable`; names every source that was asked, and why it gave nothing.
+/// broken. Names every source that was asked, and why it gave nothing. Errors: `kUnavailable` when
+/// one did not answer, so that it may pass; otherwise `kAccessDenied`.
 Result<Credentials> fetch_credentials(FetchContext& cx);
 
 }  // namespace stint::store::dynamodb

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxTokenBytes = 64 * 1024;
 
 Error unreadable(const std::string& path, const std::string& why) {
-  return Error(ErrorCode::kUnavailable, path + " " + why);
+  return Error(ErrorCode::kAccessDenied, path + " " + why);
 }
 
 Error unreadable(const std::string& path, int code) {

@@ -96,14 +96,14 @@ std::string refusal(const FetchContext& cx, const std::string& origin, const Htt
 Result<Credentials> request_keys(FetchContext& cx, const TokenService& service,
                                  std::string_view action, std::string body,
                                  const Credentials* source) {
-  Result<Url> url = parse_url(service.endpoint);
+  Result<Url> url = parse_endpoint(service.endpoint);
   if (!url) return url.error();
   const std::string origin = url->origin();
   auto failed = [&origin](const std::string& what) {
-    return Error(ErrorCode::kUnavailable, origin + " " + what);
+    return Error(ErrorCode::kAccessDenied, origin + " " + what);
   };
   HttpRequest request;
-  request.url = service.endpoint + (url->path == "/" ? "/" : "");
+  request.url = origin + url->path;
   request.body = std::move(body);
   request.headers = {{"content-type", "application/x-www-form-urlencoded; charset=utf-8"}};
   if (source != nullptr) {
@@ -120,7 +120,11 @@ Result<Credentials> request_keys(FetchContext& cx, const TokenService& service,
     }
   }
   HttpReply reply = ask(cx, request, kPatience);
-  if (!is_ok(reply)) return Error(ErrorCode::kUnavailable, refusal(cx, origin, reply));
+  if (!is_ok(reply)) {
+    return Error(
+        lack_of(reply) == Lack::kPassing ? ErrorCode::kUnavailable : ErrorCode::kAccessDenied,
+        refusal(cx, origin, reply));
+  }
 
   Result<XmlTexts> xml = XmlTexts::parse(reply.body);
   if (!xml) return failed("gave an answer that " + xml.error().reason());

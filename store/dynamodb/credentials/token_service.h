@@ -30,8 +30,9 @@ struct RoleRequest {
   std::string duration_s;    ///< 900 to 43200; empty: the service's default, an hour.
 };
 
-/// Asks for keys of a role, signing with those of `source`. Up to three requests. Errors:
-/// `kUnavailable`, with a clause that names the service and says what it answered.
+/// Asks for keys of a role, signing with those of `source`. Up to three requests. Errors,
+/// with a clause that names the service and says what it answered: `kUnavailable` when it did not
+/// answer or was in trouble, otherwise `kAccessDenied`.
 Result<Credentials> assume_role(FetchContext& cx, const TokenService& service,
                                 const RoleRequest& role, const Credentials& source);
 
