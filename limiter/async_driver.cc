@@ -2,8 +2,9 @@
 
 namespace stint::limiter {
 
-void AsyncDriver::drive(const DriverSetup& setup) {
+void AsyncDriver::drive(const DriverSetup& setup, bool heeds_giving_up) {
   setup_.emplace(setup);
+  heeds_giving_up_ = heeds_giving_up;
   asking_.emplace(*setup_);
   broken_ = false;
   advance();
@@ -26,7 +27,7 @@ void AsyncDriver::advance() noexcept {
       return;
     }
     if (runner_.pending() != ops::Runner::Pending::kCalls) continue;
-    if (!asking_->admit(runner_.calls(), false, given_up())) continue;
+    if (!asking_->admit(runner_.calls(), false, heeds_giving_up_ && given_up())) continue;
     phase_.store(Phase::kAsking, std::memory_order_relaxed);
     setup_->engine.start(runner_.calls(), asking_->deadline(), *this);
     Phase asking = Phase::kAsking;

@@ -22,7 +22,8 @@ class AsyncDriver : private store::Completion {
   AsyncDriver& operator=(const AsyncDriver&) = delete;
   virtual ~AsyncDriver() = default;
 
-  /// From here on nothing further is written, but for giving back what was taken. Any thread.
+  /// From here on nothing further is written, but for giving back what was taken and by operations
+  /// that do not heed it. Any thread.
   void give_up() { given_up_.store(true, std::memory_order_relaxed); }
   /// Whether the operation ended by an exception and so has no result.
   bool broken() const { return broken_; }
@@ -30,8 +31,9 @@ class AsyncDriver : private store::Completion {
 
  protected:
   /// Begins the operation that was started on `runner()`. When it is done, `finished` is called
-  /// once, on this thread before `drive` returns or on one of the engine's.
-  void drive(const DriverSetup& setup);
+  /// once, on this thread before `drive` returns or on one of the engine's. `heeds_giving_up`:
+  /// whether the operation is this caller's alone.
+  void drive(const DriverSetup& setup, bool heeds_giving_up = true);
   ops::Runner& runner() { return runner_; }
 
   /// May drive another operation, or destroy this.
@@ -54,6 +56,7 @@ class AsyncDriver : private store::Completion {
   std::optional<Asking> asking_;
   std::atomic<Phase> phase_{Phase::kAsking};
   std::atomic<bool> given_up_{false};
+  bool heeds_giving_up_ = true;
   bool broken_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -31,7 +32,15 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-Error cancelled() { return Error(ErrorCode::kCancelled, "the call was given up by its caller"); }
+std::optional<Error> trouble_of(const Result<ops::Acquired>& acquired) {
+  return acquired ? std::nullopt : std::optional<Error>(acquired.error());
+}
+
+/// Memory ran out, or the caller's clock threw.
+Error broken_off(bool store_asked) {
+  return Error(store_asked ? ErrorCode::kOutcomeUnknown : ErrorCode::kUnavailable,
+               "the call broke off: memory ran out, or the clock failed");
+}
 
 /// Counts the calls in flight.
 class InFlight {
@@ -56,29 +65,40 @@ class InFlight {
   std::size_t count_ = 0;
 };
 
-/// Calls that need the namespace looked up: one of them does it for all.
+/// Calls that need the namespace looked up: one of them does it for those that can wait for it.
 class Resolutions {
  public:
-  using Waiting = std::function<void(const Status& resolved)>;
+  /// `deadline`: that of the look-up.
+  using Waiting = std::function<void(const Status& resolved, Steady::time_point deadline)>;
+  enum class Role : std::uint8_t {
+    kFirst,  ///< It has to look up, and to tell the others, itself among them, by `end`.
+    kWaits,  ///< It will be told.
+    kAlone,  ///< A look-up is under way that may last longer than this call: it makes its own.
+  };
 
-  /// True for the call that has to do it, and to tell the others, itself among them, by `end`.
-  bool join(Waiting waiting) {
+  Role join(Steady::time_point deadline, Waiting waiting) {
     std::lock_guard lock(mutex_);
+    bool first = waiting_.empty();
+    if (!first && deadline < deadline_) return Role::kAlone;
     waiting_.push_back(std::move(waiting));
-    return waiting_.size() == 1;
+    if (first) deadline_ = deadline;
+    return first ? Role::kFirst : Role::kWaits;
   }
   void end(const Status& resolved) noexcept {
     std::vector<Waiting> waiting;
+    Steady::time_point deadline;
     {
       std::lock_guard lock(mutex_);
       waiting.swap(waiting_);
+      deadline = deadline_;
     }
-    for (const Waiting& one : waiting) one(resolved);
+    for (const Waiting& one : waiting) one(resolved, deadline);
   }
 
  private:
   std::mutex mutex_;
   std::vector<Waiting> waiting_;
+  Steady::time_point deadline_;  // of the look-up under way
 };
 
 /// What calls of one limiter share.
@@ -91,7 +111,7 @@ struct Shared {
 /// Threads for calls that block, started with the first of them.
 class Workers {
  public:
-  explicit Workers(int count) : count_(count) {}
+  explicit Workers(std::size_t count) : count_(count) {}
   ~Workers() {
     {
       std::lock_guard lock(mutex_);
@@ -101,18 +121,27 @@ class Workers {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  void run(std::function<void()> task) {
+  /// False, and `task` is not run, where no thread can be started.
+  bool run(std::function<void()> task) {
     {
       std::lock_guard lock(mutex_);
+      start_threads();
+      if (threads_.empty()) return false;
       tasks_.push_back(std::move(task));
-      if (threads_.empty()) {
-        for (int i = 0; i < count_; ++i) threads_.emplace_back([this] { work(); });
-      }
     }
     wake_.notify_one();
+    return true;
   }
 
  private:
+  void start_threads() {
+    try {
+      while (threads_.size() < count_) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Fewer do it, too; the next task tries again.
+    }
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -127,7 +156,7 @@ class Workers {
     }
   }
 
-  int count_;
+  std::size_t count_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> tasks_;
@@ -178,30 +207,43 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     generation_ = core_.cache_generation();
     const std::string* known = core_.known_name_space(start_);
     if (known != nullptr) return go_on_in(known);
-    bool joined = false;
+    bool told = false;  // whether this call hears by `end` of the resolutions
     try {
-      bool first = resolutions_.join([this](const Status& resolved) { take_resolution(resolved); });
-      joined = true;
-      if (!first) return;
+      auto unasked = core_.answer_unasked([this](ops::Context& cx) { return make(cx); });
+      if (unasked) return end(*std::move(unasked));
+      role_ =
+          resolutions_.join(deadline_, [this](const Status& resolved, Steady::time_point deadline) {
+            take_resolution(resolved, deadline);
+          });
+      told = role_ != Resolutions::Role::kAlone;
+      if (role_ == Resolutions::Role::kWaits) return;
       resolving_.emplace(core_.look_up_name_space(random_));
       resolving_->start(runner());
-      drive(core_.driver_setup(deadline_));
+      // Others may wait for it, so that it goes on when this call is given up.
+      drive(core_.driver_setup(deadline_), false);
     } catch (...) {
-      if (!joined) return end(broken_off());
-      // The others wait for this one.
-      resolutions_.end(broken_off());
+      if (!told) return end(broken_off(false));
+      resolutions_.end(broken_off(false));
     }
   }
 
-  /// What another call, or this one, has learnt of the namespace.
-  void take_resolution(const Status& resolved) noexcept {
+  /// What another call, or this one, has learnt of the namespace until `deadline`.
+  void take_resolution(const Status& resolved, Steady::time_point deadline) noexcept {
     const std::string* known = resolved ? core_.known_name_space(start_) : nullptr;
     if (known != nullptr) return go_on_in(known);
+    // Another call's time was over, or its memory: that is no reason to fail.
+    bool has_more_time = deadline < deadline_;
+    if (!resolved && has_more_time && may_pass(resolved.error().code())) return go_on();
     if (!resolved && (!first_result_ || resolved.error().code() == ErrorCode::kNotFound)) {
       return end(resolved.error());
     }
     // It could not be looked up anew, or was just forgotten again.
-    end(first_result_ ? *std::move(first_result_) : T(broken_off()));
+    end(first_result_ ? *std::move(first_result_) : T(broken_off(false)));
+  }
+
+  static bool may_pass(ErrorCode code) {
+    return code == ErrorCode::kUnavailable || code == ErrorCode::kThrottled ||
+           code == ErrorCode::kOutcomeUnknown || code == ErrorCode::kConflict;
   }
 
   void go_on_in(const std::string* ns) noexcept {
@@ -211,7 +253,7 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     try {
       run();
     } catch (...) {
-      end(broken_off());
+      end(broken_off(false));
     }
   }
 
@@ -227,16 +269,17 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     if (resolving_) {
       Status resolved;
       if (broken()) {
-        resolved = broken_off();
+        resolved = broken_off(false);
       } else {
         Result<const std::string*> ns = core_.learn_name_space(resolving_->take_result(), start_);
         if (!ns) resolved = ns.error();
       }
       resolving_.reset();
+      if (role_ == Resolutions::Role::kAlone) return take_resolution(resolved, deadline_);
       // This call is one of those that wait.
       return resolutions_.end(resolved);
     }
-    if (broken()) return end(broken_off());
+    if (broken()) return end(broken_off(cx_ && cx_->store_asked));
     T result = op_->take_result();
     op_.reset();
     if (cx_->bucket_vanished) {
@@ -256,13 +299,6 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     ended(std::move(result));
   }
 
-  /// Memory ran out, or the caller's clock threw.
-  Error broken_off() const {
-    bool asked = cx_ && cx_->store_asked;
-    return Error(asked ? ErrorCode::kOutcomeUnknown : ErrorCode::kUnavailable,
-                 "the call broke off: memory ran out, or the clock failed");
-  }
-
   limiter::Core& core_;
   InFlight& in_flight_;
   Resolutions& resolutions_;
@@ -273,7 +309,8 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
   const std::string* ns_ = nullptr;
   // Of an operation in a namespace that is looked up anew.
   std::optional<T> first_result_;
-  std::optional<ops::Op<Result<std::string>>> resolving_;
+  Resolutions::Role role_ = Resolutions::Role::kAlone;
+  std::optional<ops::Op<Result<std::optional<std::string>>>> resolving_;
   std::optional<ops::Context> cx_;
   std::optional<ops::Op<T>> op_;
   std::shared_ptr<AsyncCall> self_;  // while in flight
@@ -282,7 +319,11 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
 /// Ends a lease.
 class LeaseCall final : public AsyncCall<Status> {
  public:
-  enum class How { kSettle, kRollBack };
+  enum class How {
+    kSettle,
+    kRollBack,
+    kUndo,  ///< Of a call that was given up: whoever began it reports it.
+  };
   using Done = std::function<void(Status, internal::LeaseStatePtr)>;
 
   LeaseCall(const Shared& shared, How how, internal::LeaseStatePtr lease, Done done)
@@ -299,10 +340,12 @@ class LeaseCall final : public AsyncCall<Status> {
     return how_ == How::kSettle ? ops::settle(cx, lease_->record())
                                 : ops::roll_back(cx, lease_->record());
   }
-  bool gives_back() const override { return how_ == How::kRollBack; }
+  bool gives_back() const override { return how_ != How::kSettle; }
   void ended(Status status) override {
-    EventKind kind = how_ == How::kSettle ? EventKind::kSettled : EventKind::kRolledBack;
-    core().report_lease_end(kind, lease_->record(), status);
+    if (how_ != How::kUndo) {
+      EventKind kind = how_ == How::kSettle ? EventKind::kSettled : EventKind::kRolledBack;
+      core().report_lease_end(kind, lease_->record(), status);
+    }
     done_(std::move(status), std::move(lease_));
   }
 
@@ -317,7 +360,7 @@ class AsyncLimiter::Impl final : public internal::LeaseEnder {
  public:
   Impl(Store store, LimiterOptions options, AsyncOptions async)
       : core_(std::make_shared<limiter::Core>(std::move(store), std::move(options))),
-        workers_(std::max(1, async.workers)),
+        workers_(static_cast<std::size_t>(std::max(1, async.workers))),
         blocking_(core_) {}
   ~Impl() override { in_flight_.wait_for_none(); }
 
@@ -325,6 +368,7 @@ class AsyncLimiter::Impl final : public internal::LeaseEnder {
 
   PendingCall acquire(AcquireRequest request, Callback<Result<Decision>> done);
   PendingCall end_lease(LeaseCall::How how, Lease lease, Callback<Settled> done);
+  Result<Decision> acquire_here(const AcquireRequest& request, const std::atomic<bool>& given_up);
   PendingCall available(std::string entity, std::string resource, std::vector<Consume> need,
                         Callback<Result<Availability>> done);
 
@@ -353,8 +397,11 @@ class AsyncLimiter::Impl final : public internal::LeaseEnder {
     return LeaseCall::begin(
         std::make_shared<LeaseCall>(shared(), how, std::move(lease), std::move(done)));
   }
-  /// Runs `task` on a worker. It is told whether its caller has given it up.
-  PendingCall run_blocking(std::function<void(const std::atomic<bool>& given_up)> task);
+  /// Answers what `work` returns on a worker; it is told whether its caller has given it up. Where
+  /// it breaks off, or there is no worker, what `failed` makes of the error.
+  template <typename T>
+  PendingCall run_blocking(std::function<T(const std::atomic<bool>& given_up)> work,
+                           std::function<T(Error)> failed, Callback<T> done);
 
   std::shared_ptr<limiter::Core> core_;
   InFlight in_flight_;
@@ -374,7 +421,7 @@ class AsyncLimiter::Impl::AcquireCall final : public AsyncCall<Result<ops::Acqui
 
   /// Whether the call may begin; if not, it has ended.
   bool check() {
-    Status valid = core().check(request_, begun_at());
+    Status valid = ops::validate_acquire(request_);
     if (!valid) done_(core().fail(request_, valid.error(), impl_));
     return valid.ok();
   }
@@ -390,20 +437,14 @@ class AsyncLimiter::Impl::AcquireCall final : public AsyncCall<Result<ops::Acqui
       done_(core().decide(request_, std::move(acquired), std::move(lease_)));
       return;
     }
-    bool admitted = acquired && acquired->outcome == Outcome::kAdmitted;
-    bool unknown = !acquired && acquired.error().code() == ErrorCode::kOutcomeUnknown;
-    if (!admitted) {
-      Error error = unknown ? acquired.error() : cancelled();
-      core().report_failure(request_.entity, request_.resource, error);
-      done_(std::move(error));
+    if (!limiter::Core::has_to_be_undone(acquired)) {
+      done_(core().end_given_up(request_, trouble_of(acquired)));
       return;
     }
-    impl_.begin_lease_call(LeaseCall::How::kRollBack, std::move(lease_),
+    impl_.begin_lease_call(LeaseCall::How::kUndo, std::move(lease_),
                            [&core = core(), request = std::move(request_), done = std::move(done_)](
-                               Status given_back, internal::LeaseStatePtr) {
-                             Error error = given_back ? cancelled() : given_back.error();
-                             core.report_failure(request.entity, request.resource, error);
-                             done(std::move(error));
+                               Status undone, internal::LeaseStatePtr lease) {
+                             done(core.end_undone(request, lease->record(), undone));
                            });
   }
 
@@ -428,7 +469,7 @@ class AsyncLimiter::Impl::AvailableCall final : public AsyncCall<Result<Availabi
     return ops::available(cx, entity_, resource_, need_);
   }
   void ended(Result<Availability> result) override {
-    if (!result && given_up()) result = cancelled();
+    if (!result && given_up()) result = limiter::cancelled();
     if (!result) core().report_failure(entity_, resource_, result.error());
     done_(std::move(result));
   }
@@ -452,11 +493,24 @@ class AsyncLimiter::Impl::BlockingCall final : public internal::PendingState {
   std::atomic<bool> given_up_{false};
 };
 
+template <typename T>
 PendingCall AsyncLimiter::Impl::run_blocking(
-    std::function<void(const std::atomic<bool>& given_up)> task) {
+    std::function<T(const std::atomic<bool>& given_up)> work, std::function<T(Error)> failed,
+    Callback<T> done) {
   auto call = std::make_shared<BlockingCall>(in_flight_);
   PendingCall pending{std::weak_ptr<internal::PendingState>(call)};
-  workers_.run([call = std::move(call), task = std::move(task)] { task(call->given_up()); });
+  bool runs = workers_.run([call, work = std::move(work), failed, done] {
+    std::optional<T> result;
+    try {
+      result.emplace(work(call->given_up()));
+    } catch (...) {
+      result.emplace(failed(broken_off(true)));
+    }
+    done(*std::move(result));
+  });
+  if (!runs) {
+    done(failed(Error(ErrorCode::kUnavailable, "no thread could be started for the call")));
+  }
   return pending;
 }
 
@@ -466,14 +520,28 @@ PendingCall AsyncLimiter::Impl::acquire(AcquireRequest request, Callback<Result<
     if (!call->check()) return PendingCall();
     return AcquireCall::begin(std::move(call));
   }
-  return run_blocking([this, request = std::move(request),
-                       done = std::move(done)](const std::atomic<bool>& given_up) {
-    if (given_up) return done(cancelled());
-    Result<Decision> decision = core_->acquire(request);
-    if (!given_up || !decision || !*decision) return done(std::move(decision));
-    Status given_back = decision->lease().roll_back();
-    done(given_back ? cancelled() : given_back.error());
-  });
+  auto shared = std::make_shared<const AcquireRequest>(std::move(request));
+  return run_blocking<Result<Decision>>(
+      [this, shared](const std::atomic<bool>& given_up) { return acquire_here(*shared, given_up); },
+      [this, shared](const Error& error) { return core_->fail(*shared, error, *core_); },
+      std::move(done));
+}
+
+Result<Decision> AsyncLimiter::Impl::acquire_here(const AcquireRequest& request,
+                                                  const std::atomic<bool>& given_up) {
+  Steady::time_point start = Steady::now();
+  if (given_up) return core_->end_given_up(request, std::nullopt);
+  if (Status valid = ops::validate_acquire(request); !valid) {
+    return core_->fail(request, valid.error(), *core_);
+  }
+  internal::LeaseStatePtr lease = internal::new_lease_state(*core_);
+  Result<ops::Acquired> acquired = core_->take(request, start, lease->record());
+  if (!given_up) return core_->decide(request, std::move(acquired), std::move(lease));
+  if (!limiter::Core::has_to_be_undone(acquired)) {
+    return core_->end_given_up(request, trouble_of(acquired));
+  }
+  Status undone = core_->undo(lease->record());
+  return core_->end_undone(request, lease->record(), undone);
 }
 
 PendingCall AsyncLimiter::Impl::end_lease(LeaseCall::How how, Lease lease, Callback<Settled> done) {
@@ -504,11 +572,15 @@ PendingCall AsyncLimiter::Impl::end_lease(LeaseCall::How how, Lease lease, Callb
   }
   // A task is copied, a lease is not.
   auto shared = std::make_shared<Lease>(std::move(state));
-  return run_blocking(
-      [settles, shared, done = std::move(done)](const std::atomic<bool>& /*given_up*/) {
+  return run_blocking<Settled>(
+      [settles, shared](const std::atomic<bool>& /*given_up*/) {
         Status status = settles ? shared->settle() : shared->roll_back();
-        done(Settled{std::move(status), std::move(*shared)});
-      });
+        return Settled{std::move(status), std::move(*shared)};
+      },
+      [shared](Error error) {
+        return Settled{std::move(error), std::move(*shared)};
+      },
+      std::move(done));
 }
 
 PendingCall AsyncLimiter::Impl::available(std::string entity, std::string resource,
@@ -518,12 +590,13 @@ PendingCall AsyncLimiter::Impl::available(std::string entity, std::string resour
     return AvailableCall::begin(std::make_shared<AvailableCall>(
         *this, std::move(entity), std::move(resource), std::move(need), std::move(done)));
   }
-  return run_blocking([this, entity = std::move(entity), resource = std::move(resource),
-                       need = std::move(need),
-                       done = std::move(done)](const std::atomic<bool>& given_up) {
-    if (given_up) return done(cancelled());
-    done(blocking_.available(entity, resource, need));
-  });
+  return run_blocking<Result<Availability>>(
+      [this, entity = std::move(entity), resource = std::move(resource),
+       need = std::move(need)](const std::atomic<bool>& given_up) -> Result<Availability> {
+        if (given_up) return limiter::cancelled();
+        return blocking_.available(entity, resource, need);
+      },
+      [](Error error) -> Result<Availability> { return error; }, std::move(done));
 }
 
 AsyncLimiter::AsyncLimiter(Store store, LimiterOptions options, AsyncOptions async)

@@ -251,8 +251,11 @@ std::optional<ops::Caches::CachedConfig> Caches::find_config(std::string_view re
   return found->second;
 }
 
-void Caches::put_config(std::string_view resource, const CachedConfig& config) {
+void Caches::put_config(std::string_view resource, const CachedConfig& config,
+                        std::uint64_t generation) {
   std::lock_guard lock(mutex_);
+  // `clear` moves the generation before it comes for these.
+  if (generation != views_.generation()) return;
   if (configs_.size() >= kMostConfigs && configs_.find(resource) == configs_.end()) {
     configs_.clear();
   }

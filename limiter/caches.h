@@ -95,7 +95,8 @@ class Caches final : public ops::Caches {
   void forget_entity(std::string_view entity) override { views_.forget_entity(entity); }
   void forget_configs() override { views_.forget_configs(); }
   std::optional<CachedConfig> find_config(std::string_view resource) override;
-  void put_config(std::string_view resource, const CachedConfig& config) override;
+  void put_config(std::string_view resource, const CachedConfig& config,
+                  std::uint64_t generation) override;
   void forget_config(std::string_view resource) override;
   std::shared_ptr<const schema::BucketLayout> find_layout(const store::Image& image) override;
   void put_layout(const store::Image& image,

@@ -86,6 +86,8 @@ Event about(EventKind kind, const ops::LeaseRecord& lease, const Error* error = 
 
 }  // namespace
 
+Error cancelled() { return Error(ErrorCode::kCancelled, "the call was given up by its caller"); }
+
 Core::Core(Store store, LimiterOptions options)
     : store_(std::move(store)),
       options_(std::move(options)),
@@ -151,7 +153,7 @@ const std::string* Core::known_name_space(Steady::time_point at) const {
   return name_space_.load(std::memory_order_acquire);
 }
 
-ops::Op<Result<std::string>> Core::look_up_name_space(Random& random) {
+ops::Op<Result<std::optional<std::string>>> Core::look_up_name_space(Random& random) {
   bool is_first = name_space_.load(std::memory_order_acquire) == nullptr;
   return ops::resolve_namespace(options_.name_space,
                                 is_first && options_.register_name_space
@@ -160,20 +162,22 @@ ops::Op<Result<std::string>> Core::look_up_name_space(Random& random) {
                                 random, clock_->now());
 }
 
-Result<const std::string*> Core::learn_name_space(Result<std::string> found,
+Result<const std::string*> Core::learn_name_space(Result<std::optional<std::string>> found,
                                                   Steady::time_point at) {
   std::lock_guard lock(name_spaces_mutex_);
   const std::string* before = name_space_.load(std::memory_order_relaxed);
-  if (!found) {
-    if (before == nullptr || found.error().code() != ErrorCode::kNotFound) return found.error();
+  if (!found) return found.error();
+  if (!*found) {
+    if (before == nullptr) return ops::no_namespace(options_.name_space);
     return Error(ErrorCode::kNotFound, "the namespace \"" + options_.name_space +
                                            "\" was deleted; it has to be registered anew before "
                                            "it is used again");
   }
-  if (before == nullptr || *before != *found) {
-    auto known = std::find(name_spaces_.begin(), name_spaces_.end(), *found);
+  std::string& id = **found;
+  if (before == nullptr || *before != id) {
+    auto known = std::find(name_spaces_.begin(), name_spaces_.end(), id);
     name_space_.store(
-        known != name_spaces_.end() ? &*known : &name_spaces_.emplace_front(*std::move(found)),
+        known != name_spaces_.end() ? &*known : &name_spaces_.emplace_front(std::move(id)),
         std::memory_order_release);
     // Afterwards: who has learnt the former id by now remembers nothing by it.
     if (before != nullptr) caches_.clear();
@@ -201,21 +205,20 @@ Result<const std::string*> Core::name_space(Steady::time_point at, Steady::time_
   return learn_name_space(run(look_up_name_space(random), driver_setup(deadline)), at);
 }
 
-Status Core::check(const AcquireRequest& request, Steady::time_point start) const {
-  Status valid = ops::validate_acquire(request);
-  // Looking the namespace up may write, which no call with a wrong name may.
-  if (valid && known_name_space(start) == nullptr) valid = ops::validate_names(request);
-  return valid;
-}
-
 Result<Decision> Core::acquire(const AcquireRequest& request) {
   Steady::time_point start = Steady::now();
-  if (Status valid = check(request, start); !valid) return fail(request, valid.error(), *this);
+  if (Status valid = ops::validate_acquire(request); !valid) {
+    return fail(request, valid.error(), *this);
+  }
   internal::LeaseStatePtr lease = internal::new_lease_state(*this);
-  Result<ops::Acquired> acquired =
-      call([&](ops::Context& cx) { return ops::acquire(cx, request, lease->record()); },
-           request.timeout, start);
+  Result<ops::Acquired> acquired = take(request, start, lease->record());
   return decide(request, std::move(acquired), std::move(lease));
+}
+
+Result<ops::Acquired> Core::take(const AcquireRequest& request, Steady::time_point start,
+                                 ops::LeaseRecord& lease) {
+  return call([&](ops::Context& cx) { return ops::acquire(cx, request, lease); }, request.timeout,
+              start);
 }
 
 Result<Decision> Core::decide(const AcquireRequest& request, Result<ops::Acquired> acquired,
@@ -258,6 +261,33 @@ Result<Decision> Core::fail(const AcquireRequest& request, const Error& error,
   return Decision::admitted({}, Lease(std::move(lease)));
 }
 
+Error Core::end_given_up(const AcquireRequest& request, const std::optional<Error>& trouble) {
+  bool unknown = trouble && trouble->code() == ErrorCode::kOutcomeUnknown;
+  Error error = unknown ? *trouble : cancelled();
+  report(EventKind::kCallFailed, request, &error);
+  return error;
+}
+
+Error Core::end_undone(const AcquireRequest& request, const ops::LeaseRecord& lease,
+                       const Status& undone) {
+  if (undone) {
+    report(about(EventKind::kRolledBack, lease));
+  } else {
+    report_lease_trouble(lease, undone.error());
+  }
+  Error error = undone ? cancelled()
+                       : Error(ErrorCode::kOutcomeUnknown,
+                               "the call was given up by its caller, and what it had taken could "
+                               "not be given back: " +
+                                   undone.error().reason());
+  report(EventKind::kCallFailed, request, &error);
+  return error;
+}
+
+Status Core::undo(ops::LeaseRecord& lease) {
+  return call([&](ops::Context& cx) { return ops::roll_back(cx, lease); });
+}
+
 Status Core::settle_lease(ops::LeaseRecord& lease) {
   Status done = call([&](ops::Context& cx) { return ops::settle(cx, lease); });
   report_lease_end(EventKind::kSettled, lease, done);
@@ -265,7 +295,7 @@ Status Core::settle_lease(ops::LeaseRecord& lease) {
 }
 
 Status Core::roll_back_lease(ops::LeaseRecord& lease) {
-  Status done = call([&](ops::Context& cx) { return ops::roll_back(cx, lease); });
+  Status done = undo(lease);
   report_lease_end(EventKind::kRolledBack, lease, done);
   return done;
 }

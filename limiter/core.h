@@ -31,6 +31,9 @@
 
 namespace stint::limiter {
 
+/// What a call answers that its caller has given up, if nothing of it is left.
+Error cancelled();
+
 /// Thread-safe. Also ends the leases of blocking callers.
 class Core final : public internal::LeaseEnder {
  public:
@@ -69,10 +72,31 @@ class Core final : public internal::LeaseEnder {
   const std::string* known_name_space(Steady::time_point at) const;
   /// Looks the name up. Only the first time may it be registered: a namespace that an administrator
   /// deletes stays deleted, whatever traffic it still has. `random` outlives the operation.
-  ops::Op<Result<std::string>> look_up_name_space(Random& random);
+  ops::Op<Result<std::optional<std::string>>> look_up_name_space(Random& random);
   /// Remembers what `look_up_name_space` found at `at`. Errors: those of looking it up; `kNotFound`
-  /// says so where the namespace was there before.
-  Result<const std::string*> learn_name_space(Result<std::string> found, Steady::time_point at);
+  /// where there is none, which says so where it was there before.
+  Result<const std::string*> learn_name_space(Result<std::optional<std::string>> found,
+                                              Steady::time_point at);
+  /// What an operation answers without asking the store, wrong arguments above all. To be asked
+  /// before the namespace is looked up for the first time, which may write. Absent: it would ask.
+  template <typename Make>
+  auto answer_unasked(const Make& make)
+      -> std::optional<decltype(make(std::declval<ops::Context&>()).take_result())> {
+    if (name_space_.load(std::memory_order_acquire) != nullptr) return std::nullopt;
+    Random random(0);
+    ops::Context cx = context({}, cache_generation(), random);
+    cx.observer = nullptr;  // this is not the call itself
+    auto op = make(cx);
+    ops::Runner runner;
+    op.start(runner);
+    for (;;) {
+      runner.resume();
+      if (runner.done()) return op.take_result();
+      if (runner.pending() == ops::Runner::Pending::kCalls) return std::nullopt;
+      // Nothing is changed, so that nobody else need be kept from it.
+      if (runner.pending() == ops::Runner::Pending::kTurn) runner.answer_turn(now());
+    }
+  }
   /// Has the next call look the name up again.
   void forget_name_space(const std::string* id);
   /// The id, looked up by a blocking call if need be.
@@ -91,6 +115,7 @@ class Core final : public internal::LeaseEnder {
           "would block a thread of the store: callbacks must use the asynchronous "
           "limiter");
     }
+    if (auto answer = answer_unasked(make)) return *std::move(answer);
     Random random = random_of_call();
     Steady::time_point deadline = timeout == kNoTimeout
                                       ? Steady::time_point::max()
@@ -125,9 +150,10 @@ class Core final : public internal::LeaseEnder {
   }
 
   Result<Decision> acquire(const AcquireRequest& request);
+  /// The operation of `acquire` on this thread; `lease` is filled in.
+  Result<ops::Acquired> take(const AcquireRequest& request, Steady::time_point start,
+                             ops::LeaseRecord& lease);
 
-  /// What is wrong with a request, found before anything is asked of the store.
-  Status check(const AcquireRequest& request, Steady::time_point start) const;
   /// The decision that a finished operation stands for; `lease` is what it filled in. Tells the
   /// observer.
   Result<Decision> decide(const AcquireRequest& request, Result<ops::Acquired> acquired,
@@ -136,6 +162,19 @@ class Core final : public internal::LeaseEnder {
   /// `ender`.
   Result<Decision> fail(const AcquireRequest& request, const Error& error,
                         internal::LeaseEnder& ender);
+
+  /// Whether a call that its caller has given up holds what has to be given back.
+  static bool has_to_be_undone(const Result<ops::Acquired>& acquired) {
+    return acquired.ok() && acquired->outcome == Outcome::kAdmitted;
+  }
+  /// What a call answers that its caller has given up and that took nothing, as far as known:
+  /// `trouble` is what it met. Tells the observer.
+  Error end_given_up(const AcquireRequest& request, const std::optional<Error>& trouble);
+  /// The same of one that had taken, `undone` being how giving back went. Tells the observer.
+  Error end_undone(const AcquireRequest& request, const ops::LeaseRecord& lease,
+                   const Status& undone);
+  /// Gives back what such a call took, on this thread.
+  Status undo(ops::LeaseRecord& lease);
 
   // Leases.
   Status settle_lease(ops::LeaseRecord& lease) override;

@@ -17,7 +17,9 @@ Limiter::~Limiter() = default;
 Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 
-Result<Decision> Limiter::acquire(const AcquireRequest& request) { return core_->acquire(request); }
+Result<Decision> Limiter::acquire(const AcquireRequest& request) & {
+  return core_->acquire(request);
+}
 
 Result<Availability> Limiter::available(std::string_view entity, std::string_view resource,
                                         const std::vector<Consume>& need) {

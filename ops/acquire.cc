@@ -497,6 +497,8 @@ Op<Result<Acquired>> acquire(Context& cx, const AcquireRequest& request, LeaseRe
     std::optional<Feature> feature;
     if (cx.shared_table) feature = feature_of(request.limits->limits());
     if (feature) {
+      // That asks the store, which no wrong name may cause.
+      if (Status valid = validate_names(request); !valid) co_return valid.error();
       Status allowed = co_await prove_feature(cx, *feature);
       if (!allowed) co_return allowed.error();
     }

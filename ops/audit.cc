@@ -42,12 +42,12 @@ Op<std::int64_t> retention_days(Context& cx, TimePoint now) {
   auto found = co_await ask(get);
   if (found.outcome != store::Outcome::kOk) co_return kDefaultRetentionDays;
   if (!found.image) {
-    cx.caches.put_config("", Caches::CachedConfig{found.image, nullptr, now});
+    cx.caches.put_config("", Caches::CachedConfig{found.image, nullptr, now}, cx.cache_generation);
     co_return kDefaultRetentionDays;
   }
   auto record = schema::decode_config(*found.image, cx.reset_rule);
   if (!record) co_return kDefaultRetentionDays;
-  cx.caches.put_config("", Caches::CachedConfig{found.image, *record, now});
+  cx.caches.put_config("", Caches::CachedConfig{found.image, *record, now}, cx.cache_generation);
   co_return retention_by(record->get());
 }
 

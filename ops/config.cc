@@ -282,7 +282,8 @@ Result<ResolvedConfig> ConfigReads::resolve(std::span<const store::ImagePtr> ima
         record = *decoded;
       }
       if (level.entity.empty()) {
-        cx_->caches.put_config(level.resource, Caches::CachedConfig{image, record, now_});
+        cx_->caches.put_config(level.resource, Caches::CachedConfig{image, record, now_},
+                               cx_->cache_generation);
       }
     }
     if (!record) continue;

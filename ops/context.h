@@ -132,7 +132,9 @@ class Caches {
     TimePoint read_at;
   };
   virtual std::optional<CachedConfig> find_config(std::string_view resource) = 0;
-  virtual void put_config(std::string_view resource, const CachedConfig& config) = 0;
+  /// Not remembered when it was read by what was known under an earlier generation than now.
+  virtual void put_config(std::string_view resource, const CachedConfig& config,
+                          std::uint64_t generation) = 0;
   virtual void forget_config(std::string_view resource) = 0;
 
   virtual std::shared_ptr<const schema::BucketLayout> find_layout(const store::Image& image) = 0;

@@ -109,6 +109,19 @@ Result<schema::StoreRecord> check_records(const StoreRecords& records,
   return check_own_record(records, fresh, demanded, shared);
 }
 
+/// Absent where there is none.
+Op<Result<std::optional<schema::NamespaceRecord>>> read_namespace(std::string name) {
+  if (Status valid = model::validate_namespace(name); !valid) co_return valid.error();
+  store::Key key = schema::namespace_name_key(name);
+  store::GetRequest get(key, store::Consistency::kStrong);
+  auto found = co_await ask(get);
+  if (found.outcome != store::Outcome::kOk) co_return error_of(found);
+  if (!found.image) co_return std::optional<schema::NamespaceRecord>();
+  Result<schema::NamespaceRecord> record = schema::decode_namespace(*found.image);
+  if (!record) co_return record.error();
+  co_return std::optional<schema::NamespaceRecord>(std::move(*record));
+}
+
 }  // namespace
 
 Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
@@ -116,6 +129,7 @@ Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
                                            bool shared, TimePoint now) {
   if (demanded) fresh.reset_rule = *demanded;
   constexpr int kAttempts = 3;
+  Error last(ErrorCode::kConflict, "other programs are creating the store; try again");
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Result<StoreRecords> found = co_await read_records(shared);
     if (!found) co_return found.error();
@@ -145,8 +159,13 @@ Op<Result<schema::StoreRecord>> open_store(schema::StoreRecord fresh,
     }
     // Lost against another program that creates the same store: what it wrote counts.
     if (!may_be_there(created.outcome)) co_return error_of(created);
+    last = error_of(created);
   }
-  co_return Error(ErrorCode::kCorrupt, "the store has a version record, but no record of stint");
+  co_return last;
+}
+
+Error no_namespace(std::string_view name) {
+  return Error(ErrorCode::kNotFound, "there is no namespace \"" + std::string(name) + "\"");
 }
 
 Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& random,
@@ -187,28 +206,26 @@ Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& ran
   co_return Error(ErrorCode::kConflict, "the namespace could not be registered; try again");
 }
 
-Op<Result<std::string>> resolve_namespace(std::string name, IfUnregistered if_unregistered,
-                                          Random& random, TimePoint now) {
+Op<Result<std::optional<std::string>>> resolve_namespace(std::string name,
+                                                         IfUnregistered if_unregistered,
+                                                         Random& random, TimePoint now) {
   if (if_unregistered == IfUnregistered::kFail) {
-    Result<schema::NamespaceRecord> known = co_await find_namespace(std::move(name));
+    Result<std::optional<schema::NamespaceRecord>> known = co_await read_namespace(name);
     if (!known) co_return known.error();
-    co_return std::move(known->id);
+    std::optional<std::string> id;
+    if (*known) id = std::move((*known)->id);
+    co_return id;
   }
   Result<RegisteredNamespace> found = co_await register_namespace(std::move(name), random, now);
   if (!found) co_return found.error();
-  co_return std::move(found->record.id);
+  co_return std::optional<std::string>(std::move(found->record.id));
 }
 
 Op<Result<schema::NamespaceRecord>> find_namespace(std::string name) {
-  if (Status valid = model::validate_namespace(name); !valid) co_return valid.error();
-  store::Key key = schema::namespace_name_key(name);
-  store::GetRequest get(key, store::Consistency::kStrong);
-  auto found = co_await ask(get);
-  if (found.outcome != store::Outcome::kOk) co_return error_of(found);
-  if (!found.image) {
-    co_return Error(ErrorCode::kNotFound, "there is no namespace \"" + name + "\"");
-  }
-  co_return schema::decode_namespace(*found.image);
+  Result<std::optional<schema::NamespaceRecord>> found = co_await read_namespace(name);
+  if (!found) co_return found.error();
+  if (!*found) co_return no_namespace(name);
+  co_return std::move(**found);
 }
 
 Op<Result<NamespaceListing>> list_namespaces() {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -37,10 +38,14 @@ Op<Result<RegisteredNamespace>> register_namespace(std::string name, Random& ran
 /// What becomes of a namespace that is looked up and not there.
 enum class IfUnregistered { kRegister, kFail };
 
-/// The id of a namespace. Requests and errors as `register_namespace`, or, where it may not be
-/// registered, as `find_namespace`.
-Op<Result<std::string>> resolve_namespace(std::string name, IfUnregistered if_unregistered,
-                                          Random& random, TimePoint now);
+/// The id of a namespace; absent where there is none and it may not be registered. Requests and
+/// errors as `register_namespace`, or one request.
+Op<Result<std::optional<std::string>>> resolve_namespace(std::string name,
+                                                         IfUnregistered if_unregistered,
+                                                         Random& random, TimePoint now);
+
+/// `kNotFound`: there is none of that name.
+Error no_namespace(std::string_view name);
 
 /// Errors: `kNotFound`, also for one that was deleted; `kInvalidArgument`. One request.
 Op<Result<schema::NamespaceRecord>> find_namespace(std::string name);

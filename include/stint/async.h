@@ -32,8 +32,9 @@ class STINT_EXPORT PendingCall {
 
   /// Gives the call up: it writes nothing more, gives back what it has taken, and then ends with
   /// `kCancelled`, unless it was just ending otherwise, or with `kOutcomeUnknown` where it cannot
-  /// be told whether a debit arrived. A request that is under way, repetitions included, goes on
-  /// until it is answered or its time is over. Does nothing afterwards.
+  /// be told whether a debit arrived, or what arrived could not be given back. A request that is
+  /// under way, repetitions included, goes on until it is answered or its time is over. Does
+  /// nothing afterwards.
   void cancel() const;
 
  private:

@@ -107,7 +107,9 @@ class STINT_EXPORT Limiter {
   /// After an error nothing stays taken: what had landed is given back, even past the deadline. Two
   /// exceptions: a debit under `kOutcomeUnknown`, and what could not be given back, which the
   /// observer is told as `kLeaseTrouble`.
-  Result<Decision> acquire(const AcquireRequest& request);
+  ///
+  /// Not of a temporary limiter, which the lease of the decision would outlive.
+  Result<Decision> acquire(const AcquireRequest& request) &;
 
   /// What is left, and when `need` would fit. Consumes nothing, creates nothing, opens no window.
   /// Of a bucket that another program has split into shards, what all of them hold together; the

@@ -27,7 +27,7 @@ enum class ErrorCode {
   kThrottled,        ///< The store asked to slow down until past the deadline; nothing was applied.
   kVersionMismatch,  ///< What another program or version wrote, this one may not use, or not so.
   kInvalidArgument,  ///< An argument is malformed; field, value and reason say which and why.
-  kNotFound,         ///< The named entity, configuration or item does not exist.
+  kNotFound,         ///< What is named, an entity, configuration or the store, does not exist.
   kExists,           ///< The thing to be created exists already.
   kConflict,         ///< Other writers won every attempt; try again in 100 ms.
   kCorrupt,          ///< A stored item cannot be understood; other items are not affected.

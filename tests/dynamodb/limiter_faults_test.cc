@@ -314,7 +314,8 @@ TEST(LimiterFaults, TheFirstCallOfANamespaceGoesWrong) {
       EXPECT_TRUE(world.limiter.acquire(take).value());
       AcquireRequest none = ProxiedLimiter::request(0);
       none.limits = ProxiedLimiter::limits();
-      const Decision seen = world.bystander().acquire(none).value();
+      Limiter bystander = world.bystander();
+      const Decision seen = bystander.acquire(none).value();
       const std::int64_t left = find_status(seen.limits(), "s").remaining.whole_tokens();
       if (first.ok()) {
         EXPECT_EQ(left, 80);

@@ -186,6 +186,7 @@ TEST_F(AsyncLater, ManyCallsInFlightAdmitWhatThereIsInAnyOrderOfAnswers) {
       ++conflicts;
     }
   }
+  EXPECT_GE(admitted, 1);
   EXPECT_LE(admitted, 5);
   EXPECT_EQ(left("s"), 50 - 10 * admitted) << conflicts << " conflicts";
   EXPECT_EQ(left("rph"), 100 - 10 * admitted);
@@ -209,6 +210,39 @@ TEST_F(AsyncLater, ACancelledCallThatIsAdmittedGivesBackBeforeItEnds) {
   EXPECT_EQ(answer->error().code(), ErrorCode::kCancelled);
   EXPECT_EQ(left("rph"), 90);
   EXPECT_EQ(left("s"), 40);
+}
+
+TEST_F(AsyncLater, ACancelledCallIsToldOnce) {
+  std::optional<Result<Decision>> answer;
+  begin(answer);
+  engine->answer_all();
+  events.clear();
+  PendingCall call = begin(answer);
+  call.cancel();
+  engine->answer_all();
+  EXPECT_EQ(events.count(EventKind::kAdmitted), 0);
+  EXPECT_EQ(events.count(EventKind::kCallFailed), 1);
+  EXPECT_EQ(events.count(EventKind::kRolledBack), 1);
+}
+
+TEST_F(AsyncLater, ACancelledCallThatCannotGiveBackSaysSo) {
+  std::optional<Result<Decision>> answer;
+  begin(answer);
+  engine->answer_all();
+  events.clear();
+  PendingCall call = begin(answer);
+  call.cancel();
+  engine->answer_one();  // the debit lands
+  faulty->plan(Fault::unavailable().onwards());
+  engine->answer_all();
+  ASSERT_TRUE(answer && !answer->ok());
+  EXPECT_EQ(answer->error().code(), ErrorCode::kOutcomeUnknown);
+  EXPECT_NE(answer->error().message().find("could not be given back"), std::string::npos)
+      << answer->error().message();
+  EXPECT_EQ(events.count(EventKind::kLeaseTrouble), 1);
+  EXPECT_EQ(events.count(EventKind::kCallFailed), 1);
+  faulty->heal();
+  EXPECT_EQ(left("s"), 30);
 }
 
 TEST_F(AsyncLater, ACallCancelledAtAnyPointLeavesNothingTaken) {
@@ -274,7 +308,91 @@ TEST_F(AsyncLater, OneCallLooksTheNamespaceUpForAll) {
   }
   EXPECT_EQ(engine->started(), started + 1);
   engine->answer_all();
-  for (auto& answer : answers) EXPECT_TRUE(answer);
+  for (auto& answer : answers) {
+    ASSERT_TRUE(answer && answer->ok());
+    EXPECT_TRUE(**answer);
+  }
+  EXPECT_EQ(left("s"), 30);
+}
+
+TEST_F(AsyncLater, ACallThatMayNotWaitSoLongLooksTheNamespaceUpItself) {
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
+                     LimiterOptions{.clock = &clock, .seed = seed() + 1});
+  std::optional<Result<Decision>> patient;
+  AcquireRequest take = request(1);
+  take.timeout = Millis(60'000);
+  fresh.acquire(take, [&](Result<Decision> got) { patient.emplace(std::move(got)); });
+  std::optional<Result<Decision>> hasty;
+  take.timeout = Millis(30'000);
+  fresh.acquire(take, [&](Result<Decision> got) { hasty.emplace(std::move(got)); });
+  ASSERT_EQ(engine->waiting(), 2u);
+  engine->answer_one(1);
+  while (engine->waiting() > 1) engine->answer_one(1);
+  EXPECT_FALSE(patient);
+  ASSERT_TRUE(hasty && hasty->ok());
+  EXPECT_TRUE(**hasty);
+  engine->answer_all();
+  ASSERT_TRUE(patient && patient->ok());
+  EXPECT_TRUE(**patient);
+}
+
+TEST_F(AsyncLater, ALookUpThatFailedInLessTimeIsMadeAnewByACallThatHasMore) {
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
+                     LimiterOptions{.clock = &clock, .seed = seed() + 1});
+  std::optional<Result<Decision>> hasty;
+  AcquireRequest take = request(1);
+  take.timeout = Millis(30'000);
+  fresh.acquire(take, [&](Result<Decision> got) { hasty.emplace(std::move(got)); });
+  std::optional<Result<Decision>> patient;
+  take.timeout = Millis(60'000);
+  fresh.acquire(take, [&](Result<Decision> got) { patient.emplace(std::move(got)); });
+  ASSERT_EQ(engine->waiting(), 1u);
+  faulty->plan(Fault::unavailable());
+  engine->answer_one();
+  ASSERT_TRUE(hasty && !hasty->ok());
+  EXPECT_EQ(hasty->error().code(), ErrorCode::kUnavailable);
+  EXPECT_FALSE(patient);
+  engine->answer_all();
+  ASSERT_TRUE(patient && patient->ok());
+  EXPECT_TRUE(**patient);
+}
+
+TEST_F(AsyncLater, ACallThatIsGivenUpStillRegistersTheNamespaceForTheOthers) {
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
+                     LimiterOptions{.name_space = "fresh", .clock = &clock, .seed = seed() + 1});
+  AcquireRequest take = request(1);
+  take.limits = {Limit::per_hour("rph", 100), Limit::session("s", 50, 1h)};
+  std::optional<Result<Decision>> first;
+  PendingCall call =
+      fresh.acquire(take, [&](Result<Decision> got) { first.emplace(std::move(got)); });
+  std::optional<Result<Decision>> second;
+  fresh.acquire(take, [&](Result<Decision> got) { second.emplace(std::move(got)); });
+  ASSERT_EQ(engine->waiting(), 1u);
+  engine->answer_one();  // there is none of that name
+  call.cancel();
+  engine->answer_all();
+  ASSERT_TRUE(first && !first->ok());
+  EXPECT_EQ(first->error().code(), ErrorCode::kCancelled);
+  ASSERT_TRUE(second && second->ok()) << (second ? second->error().message() : "");
+  EXPECT_TRUE(**second);
+}
+
+TEST_F(AsyncLater, AStoreThatIsGoneIsNotTakenForADeletedNamespace) {
+  std::optional<Result<Decision>> answer;
+  begin(answer);
+  engine->answer_all();
+  const std::string id = namespace_id();
+  for (const store::Key& key :
+       {schema::bucket_key(id, "user", "api", 0), schema::config_key(id, "user", "api")}) {
+    remove_item(key);
+  }
+  faulty->plan(Fault{.outcome = store::Outcome::kMissing}.on(RequestKind::kGet));
+  begin(answer);
+  engine->answer_all();
+  ASSERT_TRUE(answer && !answer->ok());
+  EXPECT_EQ(answer->error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(answer->error().message().find("was deleted"), std::string::npos)
+      << answer->error().message();
 }
 
 class ThrowingClock final : public Clock {
@@ -300,7 +418,17 @@ TEST_F(AsyncLater, AClockThatThrowsEndsTheCallAndNotTheProgram) {
     fresh.acquire(request(1), [&](Result<Decision> got) { answer.emplace(std::move(got)); });
     engine->answer_all();
     ASSERT_TRUE(answer) << readings;
+    const bool threw = throwing.readings_left < 0;
     throwing.readings_left = -1;
+    ASSERT_EQ(answer->ok(), !threw) << readings;
+    if (!threw) continue;
+    const ErrorCode code = answer->error().code();
+    EXPECT_TRUE(code == ErrorCode::kUnavailable || code == ErrorCode::kOutcomeUnknown)
+        << answer->error().message();
+    // "Nothing was applied" must be true.
+    if (code == ErrorCode::kUnavailable) {
+      EXPECT_EQ(left("s"), 50);
+    }
   }
 }
 
@@ -439,6 +567,56 @@ TEST_P(AsyncAtOnce, TheDestructorWaitsForCallsInFlight) {
     }
   }
   EXPECT_EQ(answered, 50);
+  EXPECT_EQ(left("s"), 50);
+}
+
+TEST_P(AsyncAtOnce, AClockThatThrowsEndsTheCallAndNotTheProgram) {
+  limiter->set_limits(kUser, kApi, {Limit::session("s", 100, 1h)}).value();
+  ThrowingClock throwing(clock);
+  LimiterOptions with = options();
+  with.clock = &throwing;
+  AsyncLimiter async(store(), with);
+  const AcquireRequest take{.entity = kUser, .resource = kApi, .consume = {{"s", Tokens(1)}}};
+  throwing.readings_left = 0;
+  Result<Decision> broken = async.acquire(take).get();
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().code(), ErrorCode::kOutcomeUnknown) << broken.error().message();
+  throwing.readings_left = -1;
+  EXPECT_TRUE(async.acquire(take).get().value());
+}
+
+TEST(AsyncWorkers, ACancelledCallOfAWorkerLeavesNothingTaken) {
+  FakeClock clock{instant("2026-11-01T10:00:00Z")};
+  Events events;
+  auto engine = std::make_shared<HeldEngine>(store::make_memory_engine());
+  AsyncLimiter async(limiter::open_store(engine, StoreOptions()).value(),
+                     LimiterOptions{.clock = &clock, .observer = &events}, {.workers = 1});
+  async.blocking().set_limits("user", "api", {Limit::session("s", 100, 1h)}).value();
+  const AcquireRequest take{.entity = "user", .resource = "api", .consume = {{"s", Tokens(1)}}};
+  ASSERT_TRUE(async.acquire(take).get().value());
+  events.clear();
+
+  std::promise<Result<Decision>> begun;
+  std::promise<Result<Decision>> queued;
+  engine->hold();
+  PendingCall first =
+      async.acquire(take, [&](Result<Decision> got) { begun.set_value(std::move(got)); });
+  PendingCall second =
+      async.acquire(take, [&](Result<Decision> got) { queued.set_value(std::move(got)); });
+  engine->wait_until_held();
+  first.cancel();
+  second.cancel();
+  engine->release();
+  for (std::promise<Result<Decision>>* answer : {&begun, &queued}) {
+    Result<Decision> got = answer->get_future().get();
+    ASSERT_FALSE(got.ok());
+    EXPECT_EQ(got.error().code(), ErrorCode::kCancelled);
+  }
+  EXPECT_EQ(events.count(EventKind::kAdmitted), 0);
+  EXPECT_EQ(events.count(EventKind::kCallFailed), 2);
+  EXPECT_EQ(events.count(EventKind::kRolledBack), 1);
+  Availability seen = async.blocking().available("user", "api").value();
+  EXPECT_EQ(seen.limits.at(0).remaining.count(), 99'000);
 }
 
 }  // namespace

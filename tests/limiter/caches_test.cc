@@ -139,5 +139,19 @@ TEST_F(ViewTableTest, TheLongestUntouchedGivesWay) {
   EXPECT_LE(kept, 64);
 }
 
+TEST(CachesTest, ConfigurationReadBeforeEverythingWasForgottenIsNotRemembered) {
+  Caches caches(kRoom);
+  const std::uint64_t before = caches.generation();
+  caches.put_config("api", {image_of("config", 1), nullptr, TimePoint()}, before);
+  EXPECT_TRUE(caches.find_config("api"));
+  // The namespace turned out to be another.
+  caches.clear();
+  EXPECT_FALSE(caches.find_config("api"));
+  caches.put_config("api", {image_of("config", 1), nullptr, TimePoint()}, before);
+  EXPECT_FALSE(caches.find_config("api"));
+  caches.put_config("api", {image_of("config", 2), nullptr, TimePoint()}, caches.generation());
+  EXPECT_TRUE(caches.find_config("api"));
+}
+
 }  // namespace
 }  // namespace stint::limiter

@@ -101,9 +101,9 @@ class World {
   World(std::string name, std::shared_ptr<store::Engine> engine, FakeClock& clock)
       : name_(std::move(name)), engine_(std::move(engine)), clock_(clock) {
     Random random(1);
-    ns_ = drive(ops::resolve_namespace("default", ops::IfUnregistered::kRegister, random,
-                                       clock_.now()))
-              .value();
+    ns_ = *drive(ops::resolve_namespace("default", ops::IfUnregistered::kRegister, random,
+                                        clock_.now()))
+               .value();
   }
 
   const std::string& name() const { return name_; }

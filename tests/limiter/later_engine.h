@@ -1,11 +1,13 @@
-// An engine whose answers come when a test says so.
+// Engines whose answers come when a test says so.
 #ifndef STINT_TESTS_LIMITER_LATER_ENGINE_H_
 #define STINT_TESTS_LIMITER_LATER_ENGINE_H_
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -62,6 +64,49 @@ class LaterEngine final : public store::Engine {
   std::deque<Waiting> waiting_;
   int started_ = 0;
   std::optional<store::Key> last_get_;
+};
+
+/// Answers at once, but keeps whoever asks waiting between `hold` and `release`.
+class HeldEngine final : public store::Engine {
+ public:
+  explicit HeldEngine(std::shared_ptr<store::Engine> inner) : inner_(std::move(inner)) {}
+
+  const store::Capabilities& capabilities() const noexcept override {
+    return inner_->capabilities();
+  }
+  void execute(std::span<store::Call> calls) noexcept override {
+    {
+      std::unique_lock lock(mutex_);
+      if (holding_) {
+        held_ = true;
+        changed_.notify_all();
+      }
+      changed_.wait(lock, [this] { return !holding_; });
+    }
+    inner_->execute(calls);
+  }
+
+  void hold() {
+    std::lock_guard lock(mutex_);
+    holding_ = true;
+    held_ = false;
+  }
+  void wait_until_held() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return held_; });
+  }
+  void release() {
+    std::lock_guard lock(mutex_);
+    holding_ = false;
+    changed_.notify_all();
+  }
+
+ private:
+  std::shared_ptr<store::Engine> inner_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool holding_ = false;
+  bool held_ = false;
 };
 
 /// Of an engine that limiters await and do not block on.

@@ -68,6 +68,25 @@ TEST_P(Namespaces, RegistrationIsFoundListedAndUsed) {
   EXPECT_TRUE(get(*faulty, schema::entity_key(made.info.id, kUser)));
 }
 
+TEST_P(Namespaces, WrongArgumentsRegisterNone) {
+  LimiterOptions options;
+  options.name_space = "unheard";
+  Limiter limiter(store, options);
+  faulty->reset_counters();
+  const auto is_refused = [](const auto& result) {
+    return !result.ok() && result.error().code() == ErrorCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(is_refused(limiter.available("", kApi)));
+  EXPECT_TRUE(is_refused(limiter.explain(kUser, "")));
+  EXPECT_TRUE(is_refused(limiter.create_entity("")));
+  EXPECT_TRUE(is_refused(limiter.get_entity("")));
+  EXPECT_TRUE(is_refused(limiter.delete_entity("")));
+  EXPECT_TRUE(is_refused(limiter.set_limits(Scope::entity(""), {Limit::per_minute("rpm", 1)})));
+  EXPECT_TRUE(is_refused(limiter.acquire({.entity = "", .resource = kApi, .consume = {{"r", 1}}})));
+  EXPECT_EQ(faulty->requests(), 0);
+  EXPECT_TRUE(list_namespaces(store).value().namespaces.empty());
+}
+
 TEST_P(Namespaces, RepetitionAnswersWhatIsThere) {
   NamespaceRegistration first = register_namespace(store, "tenant", kAt).value();
   faulty->reset_counters();
