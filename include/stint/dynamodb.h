@@ -38,9 +38,11 @@ struct DynamoDbOptions {
   std::optional<AccessKeys> keys;
   /// A file of certificate authorities in place of the system's.
   std::string ca_file;
-  /// Up to ten minutes, as the next.
+  /// For making a connection, which the next bounds too, except where credentials are fetched; up
+  /// to ten minutes, as the next.
   std::chrono::milliseconds connect_timeout{3'000};
-  /// Longest time for one attempt at a request; the deadline of the call counts too.
+  /// Longest time for one attempt at a request, connecting included; the deadline of the call
+  /// counts too, of which a write may take two thirds at most.
   std::chrono::milliseconds attempt_timeout{2'000};
   /// Connections in use and kept open at most; 1 to 4096.
   std::size_t max_connections = 64;
@@ -51,15 +53,19 @@ enum class TableLayout {
   kCompatible,  ///< As the Python package zae-limiter has it: both programs can share the table.
   kLean,        ///< Keys only, which saves a write unit of each debit; for stint alone.
 };
+/// "compatible" or "lean".
 STINT_EXPORT std::string_view to_string(TableLayout layout);
+/// The other way round. Errors: `kInvalidArgument`.
 STINT_EXPORT Result<TableLayout> parse_table_layout(std::string_view text);
 
 /// Opens a table that exists. A table without stint's own record is one of the Python package:
 /// layout `compatible`. One thread of its own does the exchanges. Errors: `kNotFound` when there is
-/// no such table; `kAccessDenied` without credentials and for those that the service refuses;
-/// `kVersionMismatch` when it demands a newer client or is kept otherwise than `options` say;
-/// `kCorrupt` for records that cannot be understood; `kThrottled`; `kUnavailable`, also when
-/// nothing is heard for ten seconds; `kInvalidArgument`. Two requests sent together.
+/// no such table, and for one that has neither a record of stint nor of the package;
+/// `kAccessDenied` without credentials and for those that the service refuses; `kVersionMismatch`
+/// when it demands a newer client, has an older stream consumer, or is kept otherwise than
+/// `options` say; `kCorrupt` for records that cannot be understood, or when the version record
+/// alone is gone; `kThrottled`; `kUnavailable`, also when nothing is heard for ten seconds;
+/// `kInvalidArgument`. Two requests sent together.
 STINT_EXPORT Result<Store> open_dynamodb(const DynamoDbOptions& dynamodb,
                                          const StoreOptions& options = {});
 
@@ -92,22 +98,22 @@ struct TableDescription {
 /// which programs know it. What exists of a table that was begun is completed; a table of the
 /// Python package stays one. Safe to repeat after any error. No namespace is registered: its first
 /// use does that. Errors: `kExists` for a table that is whole; `kConflict` for one of another
-/// definition, or that is being deleted; `kAccessDenied`; `kThrottled`; `kOutcomeUnknown`;
-/// `kCorrupt` for an answer that is not understood; `kInvalidArgument`; `kUnavailable`, also when
-/// `timeout` passes.
+/// definition, or that is being deleted; `kVersionMismatch` as `open_dynamodb`; `kNotFound` when
+/// somebody deletes it meanwhile; `kAccessDenied`; `kThrottled`; `kCorrupt` for an answer or a
+/// record that is not understood; `kInvalidArgument`; `kUnavailable`, also when `timeout` passes.
 STINT_EXPORT Result<TableDescription> create_table(const DynamoDbOptions& dynamodb,
                                                    TableLayout layout,
                                                    const StoreOptions& options = {},
                                                    const TableProgress& progress = {},
                                                    Millis timeout = Millis(600'000));
 
-/// Errors: `kNotFound`, `kAccessDenied`, `kThrottled`, `kUnavailable`, `kInvalidArgument`;
-/// `kCorrupt` for an answer that is not understood. Two requests.
+/// Errors: `kNotFound`, `kAccessDenied`, `kThrottled`, `kInvalidArgument`; `kCorrupt` for an answer
+/// that is not understood; `kUnavailable`, also after ten seconds. Two requests.
 STINT_EXPORT Result<TableDescription> describe_table(const DynamoDbOptions& dynamodb);
 
-/// Deletes the table and waits until it is gone. Safe to repeat. Errors: those of `describe_table`;
-/// `kConflict` while the table is being changed; `kOutcomeUnknown`; `kUnavailable` also when
-/// `timeout` passes.
+/// Deletes the table and waits until it is gone; one that is being changed is deleted afterwards.
+/// Safe to repeat: `kNotFound` says that it was gone before. Errors: those of `describe_table`;
+/// `kUnavailable` also when `timeout` passes.
 STINT_EXPORT Status delete_table(const DynamoDbOptions& dynamodb,
                                  const TableProgress& progress = {},
                                  Millis timeout = Millis(600'000));

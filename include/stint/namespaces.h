@@ -49,15 +49,19 @@ struct NamespaceRegistration {
 /// Registers a namespace; one that exists is answered as it is, so that repetition does no harm.
 /// `at`: the instant of its creation; absent: the system's clock. Thread-safe. Up to two requests.
 /// Errors: `kInvalidArgument` for a name that is "_", empty, too long, or holds control characters;
-/// `kConflict` when other programs are registering the same name; as of any request.
+/// `kConflict` when other programs are registering the same name; `kCorrupt` for a record that
+/// cannot be understood; those of every store: `kUnavailable`, also after ten seconds,
+/// `kThrottled`, `kAccessDenied`, and `kNotFound` for a table that is gone.
 STINT_EXPORT Result<NamespaceRegistration> register_namespace(
     const Store& store, std::string_view name, std::optional<TimePoint> at = std::nullopt);
 
-/// Errors: `kNotFound`, also for one that was deleted. Thread-safe. One request.
+/// Errors: `kNotFound`, also for one that was deleted; `kInvalidArgument` and `kCorrupt` as above;
+/// those of every store. Thread-safe. One request.
 STINT_EXPORT Result<NamespaceInfo> find_namespace(const Store& store, std::string_view name);
 
-/// All namespaces, also those that were deleted and can be recovered; several may
-/// have had one name. Thread-safe. One query for each hundred.
+/// All namespaces, also those that were deleted and can be recovered; several may have had one
+/// name. Thread-safe. One query for each hundred. Errors: those of every store; ten seconds are for
+/// all queries together.
 STINT_EXPORT Result<NamespaceList> list_namespaces(const Store& store);
 
 }  // namespace stint

@@ -55,7 +55,8 @@ STINT_EXPORT Result<Durability> parse_durability(std::string_view text);
 /// How a store is opened.
 struct StoreOptions {
   /// How reset edges are read in time-zone gaps and overlaps. Fixed when the store is created and
-  /// checked whenever it is opened. Absent: as the store says, or `kLocalDay` when it is created.
+  /// checked whenever it is opened. Absent: as the store says; when it is created, `kCompatible`
+  /// for a table of layout `compatible` and `kLocalDay` for all else.
   std::optional<ResetRule> reset_rule;
   /// When false, opening a directory that holds no store is `kNotFound`.
   bool create_if_missing = true;
