@@ -252,7 +252,7 @@ void add_limits_command(CLI::App& app, Globals& globals) {
       ->allow_extra_args(false);
   add_text_option(
       *set, "--on-unavailable", set_arguments->on_unavailable, "block|allow",
-      "What becomes of requests where the store fails; with --system; removed if not given");
+      "What becomes of requests where the store fails; with --system; as it was if not given");
   set->add_flag("--dry-run", set_arguments->dry_run, "Show what would change, change nothing");
   set_action(*set, set_arguments, globals, run_set);
 
