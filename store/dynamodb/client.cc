@@ -266,8 +266,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     if (operation->awaited.load() != wait) return;
     http_->call_at(operation->deadline, [operation, wait] {
       if (!take_turn(*operation, wait)) return;
-      if (operation->attempts == 0) operation->met.text = "nothing was sent";
-      give_up(*operation, "no credentials came before the deadline");
+      give_up_without_credentials(*operation, false, "no credentials came before the deadline");
     });
   }
 
@@ -278,14 +277,8 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
   void send(const OperationPtr& operation, Result<CredentialsPtr> credentials) {
     if (!credentials) {
       const Error& error = credentials.error();
-      Met& met = operation->met;
-      met.no_credentials = error.code() != ErrorCode::kUnavailable;
-      // The service refused those that have expired; that there are no others may pass.
-      if (!met.no_credentials) met.service.reset();
-      // Of an earlier attempt that the service refused, its word tells more.
-      if (operation->attempts > 0) return give_up(*operation, error.reason());
-      met.text = error.reason();
-      return give_up(*operation, {});
+      const bool lasting = error.code() != ErrorCode::kUnavailable;
+      return give_up_without_credentials(*operation, lasting, error.reason());
     }
     if (operation->credentials && operation->met.next == Next::kFetchAnew &&
         same_keys(**credentials, *operation->credentials)) {
@@ -418,6 +411,17 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     if (!offset) return;
     next_look_.store(now + Steady::duration(kLookAtDateEvery).count(), std::memory_order_relaxed);
     seen_offset_ms_.store(offset->count(), std::memory_order_relaxed);
+  }
+
+  /// Ends an operation that gets no credentials. What the service said of an earlier attempt is
+  /// told, but decides nothing: whether there are others by and by is for their source to say.
+  static void give_up_without_credentials(Operation& operation, bool lasting,
+                                          const std::string& why) {
+    operation.met.service.reset();
+    operation.met.no_credentials = lasting;
+    if (operation.attempts > 0) return give_up(operation, why);
+    operation.met.text = why;
+    give_up(operation, {});
   }
 
   /// Ends the operation with what its last attempt met. `why`: why there is no further attempt,

@@ -31,7 +31,8 @@ struct ClientOptions {
 struct CallTrouble {
   /// What the service said. Absent: the exchange itself failed, or there were no credentials.
   std::optional<ServiceError> service;
-  /// There are no credentials, and there will be none until somebody mends that.
+  /// There are no credentials, and there will be none until somebody mends that. Never together
+  /// with `service`.
   bool no_credentials = false;
   /// Whether the service may have carried it out nevertheless.
   bool maybe_applied = false;
