@@ -299,6 +299,25 @@ TEST_F(TableLife, AnAcceptedDeletionIsNotSentAgain) {
   EXPECT_TRUE(client.all_asked());
 }
 
+TEST_F(TableLife, ADeletionBySomebodyElseIsNotSentAgain) {
+  describes("DELETING");
+  // What was read before the deletion, or a table that somebody has made since.
+  describes("ACTIVE");
+  describes_nothing();
+  EXPECT_TRUE(remove_table(task()));
+  EXPECT_TRUE(client.all_asked());
+}
+
+TEST_F(TableLife, ALostDeletionThatIsUnderWayIsNotSentAgain) {
+  describes("ACTIVE");
+  client.expect("DeleteTable", reply_lost());
+  describes("DELETING");
+  describes("ACTIVE");
+  describes_nothing();
+  EXPECT_TRUE(remove_table(task()));
+  EXPECT_TRUE(client.all_asked());
+}
+
 TEST_F(TableLife, DeletionWaitsForATableThatIsBusy) {
   describes("CREATING");
   client.expect("DeleteTable", trouble(ServiceTrouble::kTableBusy));
