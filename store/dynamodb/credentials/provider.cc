@@ -182,10 +182,11 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
     TimePoint begun = surroundings_.now();
     if (backoff_.is_on(begun) && trouble_) return *trouble_;
     lock.unlock();
-    FetchContext cx{*http_, surroundings_, options_, interruption_, Secrets()};
+    FetchContext cx{*http_, surroundings_, options_, interruption_, metadata_has_answered_};
     Result<Credentials> fetched = fetch_credentials(cx);
     TimePoint now = surroundings_.now();
     lock.lock();
+    metadata_has_answered_ = cx.metadata_has_answered;
     if (!fetched) {
       backoff_.begin(now);
       trouble_ = fetched.error();
@@ -224,6 +225,7 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
   std::vector<Done> waiters_;
   CredentialsPtr current_;
   TimePoint refresh_from_ = TimePoint::max();
+  bool metadata_has_answered_ = false;
   Backoff backoff_;               ///< After a fetch that failed.
   std::optional<Error> trouble_;  ///< Of that fetch.
   CredentialsPtr refused_;        ///< By the service, and not replaced by others since.
