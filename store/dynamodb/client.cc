@@ -237,6 +237,10 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     attempt(operation);
   }
 
+  bool is_needed_thread() const noexcept override {
+    return http_->on_own_thread() || credentials_->on_own_thread();
+  }
+
   TransportStats stats() const override {
     TransportStats stats;
     stats.attempts = attempts_.load(std::memory_order_relaxed);
@@ -320,8 +324,8 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     request.exchange_time = attempt_timeout_;
     request.max_reply_bytes = kMaxReplyBytes;
 
-    ++operation->attempts;
     attempts_.fetch_add(1, std::memory_order_relaxed);
+    if (++operation->attempts > 1) repeats_.fetch_add(1, std::memory_order_relaxed);
     http_->send(std::move(request), [operation](HttpReply reply) {
       if (std::shared_ptr<SigningClient> client = operation->client.lock()) {
         client->received(operation, std::move(reply));
@@ -367,7 +371,6 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       return give_up(*operation, "not tried again, as too many requests failed of late");
     }
     ++operation->repeats;
-    repeats_.fetch_add(1, std::memory_order_relaxed);
     http_->call_at(at, [operation] {
       std::shared_ptr<SigningClient> client = operation->client.lock();
       if (!client) return give_up(*operation, "the client was shut down");
@@ -391,7 +394,6 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     operation->met.next = Next::kSignAnew;
     signing_offset_ms_.store(offset->count(), std::memory_order_relaxed);
     seen_offset_ms_.store(offset->count(), std::memory_order_relaxed);
-    repeats_.fetch_add(1, std::memory_order_relaxed);
     attempt(operation);
   }
 
@@ -399,7 +401,6 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     if (operation->credentials_renewed) return give_up(*operation, {});
     operation->credentials_renewed = true;
     credentials_->refused(operation->credentials);
-    repeats_.fetch_add(1, std::memory_order_relaxed);
     attempt(operation);
   }
 

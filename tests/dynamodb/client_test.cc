@@ -550,6 +550,9 @@ TEST(Client, CredentialsThatAreNeverTaken) {
     EXPECT_FALSE(trouble.maybe_applied);
     EXPECT_HOLDS(trouble.message, "UnrecognizedClientException");
     EXPECT_EQ(server.request_count(), sets == 1 ? 1u : 2u);
+    // What was not sent is no repetition.
+    EXPECT_EQ(client->stats().attempts, server.request_count());
+    EXPECT_EQ(client->stats().repeats, server.request_count() - 1);
   }
 }
 

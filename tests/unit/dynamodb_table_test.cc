@@ -49,6 +49,7 @@ class ScriptedClient : public Client {
     done(std::move(answer));
   }
 
+  bool is_needed_thread() const noexcept override { return false; }
   TransportStats stats() const override { return {}; }
 
   bool all_asked() const { return script_.empty(); }

@@ -1,5 +1,6 @@
 // Keeps credentials fresh.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -114,6 +115,8 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
     backoff_.reset();
   }
 
+  bool on_own_thread() const noexcept { return own_thread_ == std::this_thread::get_id(); }
+
   /// Ends the thread, and answers whoever waits.
   void close() {
     std::thread thread;
@@ -155,6 +158,7 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
   }
 
   void run() {
+    own_thread_ = std::this_thread::get_id();
     std::unique_lock lock(mutex_);
     for (;;) {
       wanted_.wait(lock, [this] { return closing_ || fetching_; });
@@ -217,6 +221,8 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
   const Surroundings surroundings_;
   const std::shared_ptr<Interruption> interruption_ = std::make_shared<Interruption>();
 
+  std::atomic<std::thread::id> own_thread_{std::thread::id()};  ///< None before the first fetch.
+
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::thread thread_;
@@ -240,6 +246,7 @@ class StandardProvider : public CredentialProvider {
 
   void get(Done done) override { refresher_->get(std::move(done)); }
   void refused(const CredentialsPtr& credentials) override { refresher_->refused(credentials); }
+  bool on_own_thread() const noexcept override { return refresher_->on_own_thread(); }
 
  private:
   const std::shared_ptr<Refresher> refresher_;
