@@ -35,7 +35,9 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return decoded;
 }
 
-// Not shown with the text around it, which may hold a password in a wrong place.
+// What is wrong may be a password in a wrong place: no error shows more than words of ours.
+Error invalid(std::string reason) { return Error::invalid("store", "", std::move(reason)); }
+
 Error bad_percent(std::string_view part) {
   return Error::invalid("store", part, "has a % that two hexadecimal digits do not follow");
 }
@@ -52,8 +54,9 @@ Status read_parameter(DynamoDbOptions& options, std::string_view text) {
   std::string_view name = text.substr(0, equals);
   std::string* value = parameter(options, name);
   if (value == nullptr) {
-    return Error::invalid("store", name,
-                          "is no parameter of a table; there are region, endpoint and profile");
+    return invalid(
+        "holds what is no parameter of a table; there are region, endpoint and profile, and an & "
+        "within a value is written %26");
   }
   if (equals == std::string_view::npos || equals + 1 == text.size()) {
     return Error::invalid("store", name,
@@ -68,30 +71,28 @@ Status read_parameter(DynamoDbOptions& options, std::string_view text) {
 
 Result<StoreAddress> parse_table(std::string_view text) {
   std::string_view rest = text.substr(kTable.size());
-  if (rest.substr(0, 2) != "//") return Error::invalid("store", text, std::string(kTableForm));
+  if (rest.substr(0, rest.find('?')).find('@') != std::string_view::npos) {
+    return invalid("must not hold a user or password; keys come from the environment or a profile");
+  }
+  if (rest.substr(0, 2) != "//") return invalid(std::string(kTableForm));
   rest.remove_prefix(2);
   std::size_t question = rest.find('?');
   std::string_view name = rest.substr(0, question);
   // A trailing slash is what many programs add to an address without a path.
   if (!name.empty() && name.back() == '/') name.remove_suffix(1);
-  if (name.find('@') != std::string_view::npos) {
-    return Error::invalid("store", "",
-                          "must not hold a user or password; keys come from the environment or a "
-                          "profile");
-  }
   DynamoDbOptions options;
   std::optional<std::string> table = percent_decoded(name);
   if (!table) return bad_percent("TABLE");
   if (table->empty()) {
-    return Error::invalid("store", text, "names no table; " + std::string(kTableForm));
+    return invalid("names no table; " + std::string(kTableForm));
   }
   if (question == std::string_view::npos && table->find('&') != std::string::npos) {
-    return Error::invalid("store", table->substr(table->find('&')),
-                          "is no part of a table's name; parameters begin with ?, and & stands "
-                          "between them");
+    return invalid(
+        "has an & in the table's name; parameters begin with ?, and & stands between "
+        "them");
   }
-  if (table->find_first_of("/:#") != std::string::npos) {
-    return Error::invalid("store", *table, "is no name of a table; " + std::string(kTableForm));
+  if (table->find_first_of("/:#@") != std::string::npos) {
+    return invalid("has a character that no name of a table has; " + std::string(kTableForm));
   }
   options.table = *std::move(table);
   if (question == std::string_view::npos) return StoreAddress(std::move(options));

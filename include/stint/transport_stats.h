@@ -15,8 +15,8 @@ struct TransportStats {
   std::uint64_t repeats = 0;    ///< Those of them that repeated another, for whatever reason.
   std::uint64_t throttles = 0;  ///< Replies by which the service asked to slow down.
   std::uint64_t unknown = 0;    ///< Writes that ended without anybody knowing whether they landed.
-  /// How far this machine's clock is behind the service's; zero below two seconds, as replies tell
-  /// whole seconds only. Signatures allow for it; windows and refills go by this machine's clock.
+  /// How far this machine's clock is behind the service's, or ahead if negative; zero below two
+  /// seconds, as replies tell no more. Signatures allow for it; windows and refills do not.
   Millis clock_behind{0};
 };
 

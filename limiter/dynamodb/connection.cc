@@ -32,7 +32,7 @@ Status check_ranges(const DynamoDbOptions& options) {
 
 std::string DynamoDbConnection::place() const {
   std::string text = "table " + table + " in " + region;
-  if (own_endpoint) text += " at " + endpoint;
+  if (own_endpoint) text += " at " + origin;
   return text;
 }
 
@@ -63,6 +63,7 @@ Result<DynamoDbConnection> connect_dynamodb(const DynamoDbOptions& options,
   // Without the text, which may hold a password.
   if (!url) return Error::invalid("endpoint", "", "cannot be used: " + url.error().reason());
   connection.endpoint = url->base();
+  connection.origin = url->origin();
 
   dynamodb::HttpOptions http_options;
   http_options.connect_timeout = options.connect_timeout;

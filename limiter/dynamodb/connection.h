@@ -17,15 +17,17 @@ namespace stint::limiter {
 struct DynamoDbConnection {
   std::string table;
   std::string region;
-  /// "https://host[:port][/path]".
+  /// "https://host[:port][/path]": what requests are sent to.
   std::string endpoint;
+  /// The same without the path, which may be a secret: what is shown.
+  std::string origin;
   /// Whether the endpoint was named rather than being the service's own for the region.
   bool own_endpoint = false;
   std::shared_ptr<store::dynamodb::HttpClient> http;
   std::shared_ptr<store::dynamodb::CredentialProvider> credentials;
   std::shared_ptr<store::dynamodb::Client> client;
 
-  /// "table limits in eu-central-1", for people.
+  /// "table limits in eu-central-1", with the origin of an endpoint that was named; for people.
   std::string place() const;
 };
 

@@ -43,6 +43,12 @@ constexpr std::array kQuestions = {"region",  "endpoint",   "clock",      "crede
                                    "table",   "indexes",    "expiry",     "stream",
                                    "version", "namespaces", "permissions"};
 
+// The options that say how the endpoint is spoken to.
+constexpr std::array<std::string_view, 3> kWayOptions = {"attempt_timeout", "connect_timeout",
+                                                         "max_connections"};
+
+constexpr const char* kGiveKeys =
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile, or give the machine a role";
 constexpr const char* kCompleteIt = "`stint table create` completes the table";
 
 std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ") {
@@ -154,7 +160,14 @@ bool Examination::find_place() {
     return true;
   }
   const Error& error = connection.error();
-  if (error.field() == "table") {
+  const bool is_option =
+      std::find(kWayOptions.begin(), kWayOptions.end(), error.field()) != kWayOptions.end();
+  if (error.code() == ErrorCode::kUnavailable) {
+    answer("endpoint", Verdict::kBad, error.message(),
+           "look what this machine is short of, and try again");
+  } else if (is_option) {
+    answer("endpoint", Verdict::kBad, error.message(), "give the option another value");
+  } else if (error.field() == "table") {
     answer("table", Verdict::kBad, error.message(), "name the table as the service does");
   } else if (error.field() == "endpoint") {
     answer("endpoint", Verdict::kBad, error.message(),
@@ -178,14 +191,14 @@ bool Examination::reach() {
   dynamodb::HttpReply reply = connection_.http->exchange(std::move(request));
   TimePoint received = clock_.now();
   if (reply.end != dynamodb::HttpEnd::kReply) {
-    answer("endpoint", Verdict::kBad, connection_.endpoint + " does not answer: " + reply.message,
+    answer("endpoint", Verdict::kBad, connection_.origin + " does not answer: " + reply.message,
            connection_.own_endpoint
                ? "look at the endpoint's name, the network and the proxy settings"
                : "look whether there is a region " + connection_.region +
                      ", at the network and the proxy settings");
     return false;
   }
-  answer("endpoint", Verdict::kGood, connection_.endpoint);
+  answer("endpoint", Verdict::kGood, connection_.origin);
   compare_clocks(reply.header("date"), sent, received);
   return true;
 }
@@ -216,9 +229,7 @@ bool Examination::get_credentials() {
       [got](Result<dynamodb::CredentialsPtr> result) { got->set_value(std::move(result)); });
   Result<dynamodb::CredentialsPtr> credentials = wait.get();
   if (!credentials) {
-    answer("credentials", Verdict::kBad, credentials.error().reason(),
-           "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile, or give the machine a "
-           "role");
+    answer("credentials", Verdict::kBad, credentials.error().reason(), kGiveKeys);
     return false;
   }
   credentials_source_ = (*credentials)->source;
@@ -227,6 +238,10 @@ bool Examination::get_credentials() {
 }
 
 bool Examination::blame(const dynamodb::CallTrouble& trouble) {
+  if (trouble.no_credentials) {
+    answer("credentials", Verdict::kBad, text_of(trouble), kGiveKeys);
+    return true;
+  }
   if (!trouble.service) {
     answer("endpoint", Verdict::kBad, text_of(trouble), "look at the network and try again");
     return true;
@@ -244,7 +259,7 @@ bool Examination::blame(const dynamodb::CallTrouble& trouble) {
       answer("clock", Verdict::kBad, text_of(trouble), "synchronise it");
       return true;
     case ServiceTrouble::kNotTheService:
-      answer("endpoint", Verdict::kBad, connection_.endpoint + ": " + text_of(trouble),
+      answer("endpoint", Verdict::kBad, connection_.origin + ": " + text_of(trouble),
              "look at the endpoint's name and the proxy settings");
       return true;
     default: return false;
@@ -274,7 +289,7 @@ bool Examination::describe() {
   }
   Result<dynamodb::TableState> table = dynamodb::read_table(*std::get_if<std::string>(&result));
   if (!table) {
-    answer("endpoint", Verdict::kBad, connection_.endpoint + ": " + table.error().reason(),
+    answer("endpoint", Verdict::kBad, connection_.origin + ": " + table.error().reason(),
            "look at the endpoint's name and the proxy settings");
     return false;
   }

@@ -237,6 +237,10 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     attempt(operation);
   }
 
+  bool is_needed_thread() const noexcept override {
+    return http_->on_own_thread() || credentials_->on_own_thread();
+  }
+
   TransportStats stats() const override {
     TransportStats stats;
     stats.attempts = attempts_.load(std::memory_order_relaxed);
@@ -266,8 +270,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     if (operation->awaited.load() != wait) return;
     http_->call_at(operation->deadline, [operation, wait] {
       if (!take_turn(*operation, wait)) return;
-      if (operation->attempts == 0) operation->met.text = "nothing was sent";
-      give_up(*operation, "no credentials came before the deadline");
+      give_up_without_credentials(*operation, false, "no credentials came before the deadline");
     });
   }
 
@@ -278,14 +281,8 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
   void send(const OperationPtr& operation, Result<CredentialsPtr> credentials) {
     if (!credentials) {
       const Error& error = credentials.error();
-      Met& met = operation->met;
-      met.no_credentials = error.code() != ErrorCode::kUnavailable;
-      // The service refused those that have expired; that there are no others may pass.
-      if (!met.no_credentials) met.service.reset();
-      // Of an earlier attempt that the service refused, its word tells more.
-      if (operation->attempts > 0) return give_up(*operation, error.reason());
-      met.text = error.reason();
-      return give_up(*operation, {});
+      const bool lasting = error.code() != ErrorCode::kUnavailable;
+      return give_up_without_credentials(*operation, lasting, error.reason());
     }
     if (operation->credentials && operation->met.next == Next::kFetchAnew &&
         same_keys(**credentials, *operation->credentials)) {
@@ -327,8 +324,8 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     request.exchange_time = attempt_timeout_;
     request.max_reply_bytes = kMaxReplyBytes;
 
-    ++operation->attempts;
     attempts_.fetch_add(1, std::memory_order_relaxed);
+    if (++operation->attempts > 1) repeats_.fetch_add(1, std::memory_order_relaxed);
     http_->send(std::move(request), [operation](HttpReply reply) {
       if (std::shared_ptr<SigningClient> client = operation->client.lock()) {
         client->received(operation, std::move(reply));
@@ -374,7 +371,6 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       return give_up(*operation, "not tried again, as too many requests failed of late");
     }
     ++operation->repeats;
-    repeats_.fetch_add(1, std::memory_order_relaxed);
     http_->call_at(at, [operation] {
       std::shared_ptr<SigningClient> client = operation->client.lock();
       if (!client) return give_up(*operation, "the client was shut down");
@@ -398,7 +394,6 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     operation->met.next = Next::kSignAnew;
     signing_offset_ms_.store(offset->count(), std::memory_order_relaxed);
     seen_offset_ms_.store(offset->count(), std::memory_order_relaxed);
-    repeats_.fetch_add(1, std::memory_order_relaxed);
     attempt(operation);
   }
 
@@ -406,7 +401,6 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     if (operation->credentials_renewed) return give_up(*operation, {});
     operation->credentials_renewed = true;
     credentials_->refused(operation->credentials);
-    repeats_.fetch_add(1, std::memory_order_relaxed);
     attempt(operation);
   }
 
@@ -418,6 +412,17 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     if (!offset) return;
     next_look_.store(now + Steady::duration(kLookAtDateEvery).count(), std::memory_order_relaxed);
     seen_offset_ms_.store(offset->count(), std::memory_order_relaxed);
+  }
+
+  /// Ends an operation that gets no credentials. What the service said of an earlier attempt is
+  /// told, but decides nothing: whether there are others by and by is for their source to say.
+  static void give_up_without_credentials(Operation& operation, bool lasting,
+                                          const std::string& why) {
+    operation.met.service.reset();
+    operation.met.no_credentials = lasting;
+    if (operation.attempts > 0) return give_up(operation, why);
+    operation.met.text = why;
+    give_up(operation, {});
   }
 
   /// Ends the operation with what its last attempt met. `why`: why there is no further attempt,

@@ -21,7 +21,7 @@ namespace stint::store::dynamodb {
 
 struct ClientOptions {
   std::string region;
-  /// "https://host[:port]"; empty: the service's own for the region.
+  /// "https://host[:port][/path]"; empty: the service's own for the region.
   std::string endpoint;
   /// Longest time for one attempt; the deadline of the call counts too.
   std::chrono::milliseconds attempt_timeout{2'000};
@@ -31,7 +31,8 @@ struct ClientOptions {
 struct CallTrouble {
   /// What the service said. Absent: the exchange itself failed, or there were no credentials.
   std::optional<ServiceError> service;
-  /// There are no credentials, and there will be none until somebody mends that.
+  /// There are no credentials, and there will be none until somebody mends that. Never together
+  /// with `service`.
   bool no_credentials = false;
   /// Whether the service may have carried it out nevertheless.
   bool maybe_applied = false;
@@ -71,7 +72,10 @@ class Client {
   virtual void start(std::string_view operation, std::string body, Effect effect,
                      Steady::time_point deadline, Done done) = 0;
 
-  /// The same, and waits. Not to be called on the thread of the HTTP client.
+  /// Whether calls need the calling thread to end: the HTTP client's, or that of the credentials.
+  virtual bool is_needed_thread() const noexcept = 0;
+
+  /// The same as `start`, and waits. Not to be called where `is_needed_thread`.
   CallResult call(std::string_view operation, std::string body, Effect effect,
                   Steady::time_point deadline);
 

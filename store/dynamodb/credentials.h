@@ -50,6 +50,9 @@ class CredentialProvider {
   /// next `get` fetches anew. When that brings the same keys once more, further calls change
   /// nothing for 1 to 30 s, so that the source is not asked at every request.
   virtual void refused(const CredentialsPtr& credentials) = 0;
+
+  /// Whether the calling thread is the provider's own. One without a thread has none.
+  virtual bool on_own_thread() const noexcept { return false; }
 };
 
 /// What the surroundings say: a seam for tests.
@@ -72,7 +75,8 @@ struct Location {
 };
 /// The standard places in the standard order. `profile` empty: AWS_PROFILE, else "default".
 /// Errors: `kInvalidArgument` for a profile that was asked for and does not exist, and for files
-/// that cannot be read or parsed, naming file and line.
+/// that cannot be read or parsed, naming file and line; `kUnavailable` when the machine is short of
+/// what reading them takes.
 Result<Location> standard_location(const Surroundings& surroundings, std::string_view profile);
 
 struct CredentialOptions {

@@ -823,7 +823,9 @@ class CurlClient final : public HttpClient {
     loop_->hand_over(std::move(added));
   }
 
-  bool on_own_thread() const override { return thread_.get_id() == std::this_thread::get_id(); }
+  bool on_own_thread() const noexcept override {
+    return thread_.get_id() == std::this_thread::get_id();
+  }
 
  private:
   std::shared_ptr<Loop> loop_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -73,7 +74,7 @@ class Table final : public TableEngine {
     execute_until(calls, Steady::now() + kPatience);
   }
 
-  bool may_block() const noexcept override { return !http_->on_own_thread(); }
+  bool may_block() const noexcept override { return !client_->is_needed_thread(); }
 
   void execute_until(std::span<Call> calls, Steady::time_point deadline) noexcept override {
     if (!may_block()) {
@@ -99,7 +100,13 @@ class Table final : public TableEngine {
     return state;
   }
 
-  std::optional<TransportStats> transport_stats() const override { return client_->stats(); }
+  std::optional<TransportStats> transport_stats() const override {
+    TransportStats stats = client_->stats();
+    stats.unknown += unread_writes_.load(std::memory_order_relaxed);
+    return stats;
+  }
+  /// Notes a write whose reply is there and cannot be read.
+  void count_unread_write() { unread_writes_.fetch_add(1, std::memory_order_relaxed); }
 
   Client& client() { return *client_; }
   HttpClient& http() { return *http_; }
@@ -119,6 +126,7 @@ class Table final : public TableEngine {
   std::string location_;
   Capabilities capabilities_;
   Jitter jitter_;
+  std::atomic<std::uint64_t> unread_writes_{0};
 };
 
 /// One call on its way. Kept alive by whatever is to go on with it.
@@ -163,6 +171,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     Status read = read_reply(call_.request, std::get<std::string>(result), call_.reply, open_keys_);
     if (!read) {
       // The service did what was asked; what it said of it cannot be read.
+      if (may_have_written_) table_.count_unread_write();
       ReplyBase& reply = start_matching_reply(call_);
       set_trouble(reply, may_have_written_ ? Outcome::kUnknown : Outcome::kUnavailable,
                   "the answer of the service cannot be read: " + read.error().reason());

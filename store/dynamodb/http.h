@@ -74,7 +74,7 @@ class HttpClient {
   virtual void call_at(Steady::time_point at, std::function<void()> task) = 0;
 
   /// Whether the calling thread is the client's.
-  virtual bool on_own_thread() const = 0;
+  virtual bool on_own_thread() const noexcept = 0;
 
   /// Waits for the reply. Not to be called on the client's thread.
   HttpReply exchange(HttpRequest request);

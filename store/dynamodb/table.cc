@@ -256,7 +256,8 @@ Status remove_table(const TableTask& task) {
       return table.error();
     }
     std::string state = "table " + table->status;
-    if (table->status != "DELETING" && !accepted) {
+    if (table->status == "DELETING") accepted = true;
+    if (!accepted) {
       if (!seen) tell(task, "deleting the table");
       CallResult result = call(task, "DeleteTable", table_name_body(task.table), Effect::kWrite);
       if (is_trouble(result, ServiceTrouble::kNoSuchTable)) return {};

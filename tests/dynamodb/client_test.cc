@@ -109,6 +109,26 @@ class SlowProvider : public CredentialProvider {
   std::optional<std::promise<void>> asked_;
 };
 
+// Gives keys once. Afterwards it gives an error, or does not answer at all.
+class OnceProvider : public CredentialProvider {
+ public:
+  explicit OnceProvider(std::optional<Error> afterwards) : afterwards_(std::move(afterwards)) {}
+
+  void get(Done done) override {
+    if (!given_.exchange(true)) return done(std::make_shared<const Credentials>(keys("one")));
+    if (afterwards_) return done(*afterwards_);
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(done));
+  }
+  void refused(const CredentialsPtr&) override {}
+
+ private:
+  const std::optional<Error> afterwards_;
+  std::atomic<bool> given_{false};
+  std::mutex mutex_;
+  std::vector<Done> waiting_;
+};
+
 std::shared_ptr<TestProvider> one_key() {
   return std::make_shared<TestProvider>(std::vector<Credentials>{keys("one")});
 }
@@ -530,6 +550,9 @@ TEST(Client, CredentialsThatAreNeverTaken) {
     EXPECT_FALSE(trouble.maybe_applied);
     EXPECT_HOLDS(trouble.message, "UnrecognizedClientException");
     EXPECT_EQ(server.request_count(), sets == 1 ? 1u : 2u);
+    // What was not sent is no repetition.
+    EXPECT_EQ(client->stats().attempts, server.request_count());
+    EXPECT_EQ(client->stats().repeats, server.request_count() - 1);
   }
 }
 
@@ -636,6 +659,38 @@ TEST(Client, NoCredentials) {
     }
   }
   EXPECT_EQ(server.request_count(), 1u);
+}
+
+// What the service said of an earlier attempt does not decide, whichever it was.
+TEST(Client, CredentialsThatAreLostOnTheWay) {
+  const std::pair<const char*, Step> refusals[] = {
+      {"ExpiredTokenException", refusal(400, "ExpiredTokenException")},
+      {"ThrottlingException", refusal(400, "ThrottlingException")}};
+  for (const auto& [code, step] : refusals) {
+    for (ErrorCode lack : {ErrorCode::kUnavailable, ErrorCode::kAccessDenied}) {
+      SCOPED_TRACE(code);
+      ScriptedServer server(std::vector<Step>{step});
+      auto provider = std::make_shared<OnceProvider>(Error(lack, "no credentials: tried this"));
+      CallTrouble trouble = trouble_of(write(*client_of(server.url(), provider)));
+      EXPECT_FALSE(trouble.service);
+      EXPECT_EQ(trouble.no_credentials, lack == ErrorCode::kAccessDenied);
+      EXPECT_FALSE(trouble.maybe_applied);
+      EXPECT_HOLDS(trouble.message, code);
+      EXPECT_HOLDS(trouble.message, "no credentials: tried this");
+      EXPECT_EQ(server.request_count(), 1u);
+    }
+  }
+}
+
+// A source that hangs is no refusal, although the service refused what it gave before.
+TEST(Client, CredentialsThatDoNotComeAnew) {
+  ScriptedServer server(std::vector<Step>{refusal(400, "ExpiredTokenException")});
+  auto provider = std::make_shared<OnceProvider>(std::nullopt);
+  CallTrouble trouble = trouble_of(write(*client_of(server.url(), provider), kSoon));
+  EXPECT_FALSE(trouble.service);
+  EXPECT_FALSE(trouble.no_credentials);
+  EXPECT_HOLDS(trouble.message, "ExpiredTokenException");
+  EXPECT_HOLDS(trouble.message, "no credentials came before the deadline");
 }
 
 TEST(Client, EndsWithCallsUnderWay) {

@@ -212,6 +212,36 @@ TEST_F(WebIdentity, SlowOrGone) {
   EXPECT_EQ(world.requests(), 3u);  // Keys of a role may be asked for again.
 }
 
+// The token service says with status 400 that it is to be asked again.
+TEST_F(WebIdentity, ServiceInTrouble) {
+  std::string code;
+  int failures = 3;
+  world.serve([&](const HttpRequest&) {
+    if (failures-- <= 0) {
+      return reply_of(200, role_answer("AssumeRoleWithWebIdentity", "POD", kLater));
+    }
+    return reply_of(400, "<ErrorResponse><Error><Type>Sender</Type><Code>" + code +
+                             "</Code><Message>wait</Message></Error></ErrorResponse>");
+  });
+  std::size_t requests = 0;
+  for (const char* passing : {"Throttling", "ThrottlingException", "RequestLimitExceeded",
+                              "IDPCommunicationError", "ServiceUnavailable"}) {
+    code = passing;
+    failures = 3;
+    expect_outage("answered with status 400: " + code + " (wait)");
+    EXPECT_EQ(world.requests(), requests += 3) << code;
+    failures = 2;
+    keys("POD");
+    EXPECT_EQ(world.requests(), requests += 3) << code;
+  }
+  for (const char* lasting : {"ExpiredTokenException", "InvalidIdentityToken", "AccessDenied"}) {
+    code = lasting;
+    failures = 3;
+    expect_reason("answered with status 400: " + code);
+    EXPECT_EQ(world.requests(), requests += 1) << code;
+  }
+}
+
 TEST_F(WebIdentity, Expired) {
   world.serve([](const HttpRequest&) {
     return reply_of(200, role_answer("AssumeRoleWithWebIdentity", "POD", kEarlier));
@@ -276,8 +306,8 @@ TEST_F(CredentialSources, ProfileWithKeys) {
 
 TEST_F(CredentialSources, ProfileThatIsMissing) {
   world.write_config("[default]\nregion = eu-west-1\n[dev]\nregion = eu-west-1\n");
-  // Nobody asked for the default, so that others are tried; the last one does not answer.
-  expect_outage(
+  // Nobody asked for the default, so that others are tried.
+  expect_reason(
       "profile \"default\": it holds neither keys nor credential_process nor role_arn; "
       "container endpoint: ");
   EXPECT_EQ(world.reason(profile("other")),
@@ -672,8 +702,42 @@ TEST_F(MetadataSource, Missing) {
   world.set("AWS_EC2_METADATA_DISABLED", "");
   roles = reply_of(404, "");
   expect_reason("instance metadata: no role is attached to this instance");
+}
+
+// On most machines there is no such service, and nobody must wait for it to come back.
+TEST_F(MetadataSource, SilenceIsAnOutageOnlyOfAServiceThatIsThere) {
   token = no_reply("the deadline passed");
-  expect_outage("instance metadata: http://169.254.169.254 did not answer (the deadline passed)");
+  const std::string silence = "http://169.254.169.254 did not answer (the deadline passed)";
+  expect_reason("instance metadata: " + silence);
+  world.write_config(
+      "[profile ec2]\nrole_arn = arn:aws:iam::1:role/R\n"
+      "credential_source = Ec2InstanceMetadata\n");
+  expect_outage(silence, profile("ec2"));
+  world.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254");
+  expect_outage("instance metadata: " + silence);
+  world.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "");
+  world.set("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "IPv4");
+  expect_outage("instance metadata: " + silence);
+}
+
+TEST_F(MetadataSource, SilenceIsAnOutageOfAServiceThatAnsweredBefore) {
+  auto provider = world.provider();
+  const HttpReply answers[] = {token, reply_of(503, "")};
+  token = no_reply("the deadline passed");
+  EXPECT_EQ(CredentialWorld::get(*provider).error().code(), ErrorCode::kAccessDenied);
+  // Whatever it answered, and however often it did not since.
+  for (const HttpReply& answer : answers) {
+    provider = world.provider();
+    token = answer;
+    EXPECT_EQ(CredentialWorld::get(*provider).ok(), answer.status == 200);
+    token = no_reply("the deadline passed");
+    for (int i = 0; i < 2; ++i) {
+      world.advance(std::chrono::hours(6));
+      Result<CredentialsPtr> result = CredentialWorld::get(*provider);
+      ASSERT_FALSE(result.ok());
+      EXPECT_EQ(result.error().code(), ErrorCode::kUnavailable) << result.error().reason();
+    }
+  }
 }
 
 TEST_F(MetadataSource, IsAskedWhereItIs) {

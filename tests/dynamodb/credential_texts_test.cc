@@ -1,6 +1,7 @@
 // The readers below the sources of credentials: files, documents, addresses, commands.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -148,6 +149,58 @@ TEST(ProfileFile, UnreadableFilesAreErrors) {
   files = ProfileFiles::load(world.surroundings());
   ASSERT_FALSE(files.ok());
   EXPECT_NE(files.error().reason().find("is longer than"), std::string::npos);
+}
+
+/// While it lives, this process can open no file.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// The same files can be read when the machine has what it takes.
+TEST(SystemErrors, AShortageMayPass) {
+  CredentialWorld world;
+  const std::string token = world.write("token", "abc");
+  world.write_config("[default]\nregion = eu-west-1\n");
+  Interruption interruption;
+  {
+    NoMoreFiles shortage;
+    for (const Error& error :
+         {read_token_file(token).error(), ProfileFiles::load(world.surroundings()).error(),
+          run_process({"true"}, ProcessLimits(), interruption).error(),
+          standard_location(world.surroundings(), "").error()}) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.reason();
+      EXPECT_NE(error.reason().find("(Too many open files)"), std::string::npos) << error.reason();
+    }
+    EXPECT_EQ(world.fetch().error().code(), ErrorCode::kUnavailable);
+  }
+  EXPECT_TRUE(read_token_file(token).ok());
+  EXPECT_TRUE(run_process({"true"}, ProcessLimits(), interruption).ok());
+}
+
+TEST(SystemErrors, ANameOrARightHasToBeMended) {
+  CredentialWorld world;
+  Interruption interruption;
+  const std::string file = world.write("file", "abc");
+  // A name of 300 letters is too long for a file.
+  for (const Error& error :
+       {read_token_file(world.home() + "/" + std::string(300, 'x')).error(),
+        run_process({world.home() + "/" + std::string(300, 'x')}, ProcessLimits(), interruption)
+            .error(),
+        run_process({file}, ProcessLimits(), interruption).error()}) {
+    EXPECT_EQ(error.code(), ErrorCode::kAccessDenied) << error.reason();
+  }
 }
 
 TEST(TokenFile, HoldsOneToken) {

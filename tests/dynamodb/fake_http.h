@@ -47,7 +47,9 @@ class FakeHttpClient : public store::dynamodb::HttpClient {
     tasks_.push_back(std::move(task));
   }
 
-  bool on_own_thread() const override { return thread_.get_id() == std::this_thread::get_id(); }
+  bool on_own_thread() const noexcept override {
+    return thread_.get_id() == std::this_thread::get_id();
+  }
 
   /// From now on requests are kept unanswered, until `release`.
   void hold() {

@@ -69,15 +69,17 @@ TEST(StoreAddress, WhatIsMalformedIsRefusedAndNamed) {
     const char* reason;
   };
   for (const Case& bad : {
-           Case{"dynamodb:limits", "dynamodb:limits", "must be dynamodb://TABLE"},
-           Case{"dynamodb:/limits", "dynamodb:/limits", "must be dynamodb://TABLE"},
-           Case{"dynamodb://", "dynamodb://", "names no table"},
-           Case{"dynamodb://?region=eu-1", "dynamodb://?region=eu-1", "names no table"},
-           Case{"dynamodb://limits/more", "limits/more", "no name of a table"},
-           Case{"dynamodb://limits:8000", "limits:8000", "no name of a table"},
-           Case{"dynamodb://limits#x", "limits#x", "no name of a table"},
-           Case{"dynamodb://limits?reigon=eu-1", "reigon", "region, endpoint and profile"},
-           Case{"dynamodb://limits?Region=eu-1", "Region", "region, endpoint and profile"},
+           Case{"dynamodb:limits", "", "must be dynamodb://TABLE"},
+           Case{"dynamodb:/limits", "", "must be dynamodb://TABLE"},
+           Case{"dynamodb://", "", "names no table"},
+           Case{"dynamodb://?region=eu-1", "", "names no table"},
+           Case{"dynamodb://limits/more", "", "no name of a table"},
+           Case{"dynamodb://limits:8000", "", "no name of a table"},
+           Case{"dynamodb://limits#x", "", "no name of a table"},
+           Case{"dynamodb://limits%40x", "", "no name of a table"},
+           Case{"dynamodb://limits&region=eu-1", "", "parameters begin with ?"},
+           Case{"dynamodb://limits?reigon=eu-1", "", "region, endpoint and profile"},
+           Case{"dynamodb://limits?Region=eu-1", "", "region, endpoint and profile"},
            Case{"dynamodb://limits?region=eu-1&&profile=x", "", "region, endpoint and profile"},
            Case{"dynamodb://limits?region", "region", "has no value"},
            Case{"dynamodb://limits?region=", "region", "has no value"},
@@ -99,7 +101,13 @@ TEST(StoreAddress, WhatIsMalformedIsRefusedAndNamed) {
 TEST(StoreAddress, ErrorsShowNoPassword) {
   for (const char* text :
        {"dynamodb://me:secret@limits", "dynamodb://limits?profile=secret%",
-        "dynamodb://limits?endpoint=http://me:secret%@host", "https://me:secret@host/limits"}) {
+        "dynamodb://limits?endpoint=http://me:secret%@host", "https://me:secret@host/limits",
+        "dynamodb:me:secret@limits", "dynamodb:/me:secret@limits", "dynamodb:secret@limits",
+        "dynamodb://me:secret%40limits", "dynamodb://me:secret/limits", "dynamodb:me:secret",
+        "dynamodb://?endpoint=http://me:secret@host",
+        "dynamodb://limits&endpoint=http://host/secret",
+        "dynamodb://limits?endpoint=http://me:a&secret@host",
+        "dynamodb://limits?endpoint=http://me:a&secret=b@host"}) {
     EXPECT_EQ(error_of(text).message().find("secret"), std::string::npos) << text;
   }
 }

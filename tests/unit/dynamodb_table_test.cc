@@ -49,6 +49,7 @@ class ScriptedClient : public Client {
     done(std::move(answer));
   }
 
+  bool is_needed_thread() const noexcept override { return false; }
   TransportStats stats() const override { return {}; }
 
   bool all_asked() const { return script_.empty(); }
@@ -293,6 +294,25 @@ TEST_F(TableLife, AnAcceptedDeletionIsNotSentAgain) {
   accepts("DeleteTable");
   // What was read before the deletion, or a table that somebody else has made since.
   describes("ACTIVE");
+  describes("ACTIVE");
+  describes_nothing();
+  EXPECT_TRUE(remove_table(task()));
+  EXPECT_TRUE(client.all_asked());
+}
+
+TEST_F(TableLife, ADeletionBySomebodyElseIsNotSentAgain) {
+  describes("DELETING");
+  // What was read before the deletion, or a table that somebody has made since.
+  describes("ACTIVE");
+  describes_nothing();
+  EXPECT_TRUE(remove_table(task()));
+  EXPECT_TRUE(client.all_asked());
+}
+
+TEST_F(TableLife, ALostDeletionThatIsUnderWayIsNotSentAgain) {
+  describes("ACTIVE");
+  client.expect("DeleteTable", reply_lost());
+  describes("DELETING");
   describes("ACTIVE");
   describes_nothing();
   EXPECT_TRUE(remove_table(task()));

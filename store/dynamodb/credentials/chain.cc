@@ -24,7 +24,9 @@ std::vector<Source> sources_in_order(const FetchContext& cx) {
   sources.push_back({"profile \"" + profile_name(cx.surroundings, cx.options.profile) + "\"",
                      &fetch_from_profile});
   sources.push_back({"container endpoint", &fetch_from_container});
-  sources.push_back({"instance metadata", &fetch_from_metadata});
+  sources.push_back({"instance metadata", [](FetchContext& context) {
+                       return fetch_from_metadata(context, MetadataUse::kLastResort);
+                     }});
   return sources;
 }
 

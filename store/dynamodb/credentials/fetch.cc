@@ -33,10 +33,6 @@ HttpReply exchange(FetchContext& cx, HttpRequest request) {
   return none;
 }
 
-bool in_trouble(const HttpReply& reply) {
-  return reply.end != HttpEnd::kReply || reply.status == 429 || reply.status >= 500;
-}
-
 /// A member that is a string; null counts as none.
 Result<std::string> text_member(const simdjson::dom::object& object, std::string_view name) {
   simdjson::dom::element element;
@@ -62,13 +58,18 @@ Fetched fetched(Result<Credentials> result) {
   return std::move(*result);
 }
 
-HttpReply ask(FetchContext& cx, const HttpRequest& request, const Patience& patience) {
+bool is_in_trouble(const HttpReply& reply) {
+  return reply.end != HttpEnd::kReply || reply.status == 429 || reply.status >= 500;
+}
+
+HttpReply ask(FetchContext& cx, const HttpRequest& request, const Patience& patience,
+              bool (*shows_trouble)(const HttpReply&)) {
   for (int attempt = 1;; ++attempt) {
     HttpRequest copy = request;
     copy.deadline = Steady::now() + patience.timeout;
     copy.max_reply_bytes = kMaxReplyBytes;
     HttpReply reply = exchange(cx, std::move(copy));
-    if (!in_trouble(reply) || attempt >= patience.attempts) return reply;
+    if (!shows_trouble(reply) || attempt >= patience.attempts) return reply;
     cx.interruption->wait_until(Steady::now() + attempt * kFirstPause);
     if (cx.interruption->is_set()) return reply;
   }
@@ -82,7 +83,9 @@ std::string describe(const FetchContext& cx, const HttpReply& reply) {
   return "did not answer (" + cx.secrets.quotable(reply.message) + ")";
 }
 
-Lack lack_of(const HttpReply& reply) { return in_trouble(reply) ? Lack::kPassing : Lack::kLasting; }
+Lack lack_of(const HttpReply& reply) {
+  return is_in_trouble(reply) ? Lack::kPassing : Lack::kLasting;
+}
 
 Result<Credentials> read_credential_document(FetchContext& cx, std::string_view json,
                                              DocumentKind kind) {

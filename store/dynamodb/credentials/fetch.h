@@ -22,7 +22,9 @@ struct FetchContext {
   const Surroundings& surroundings;
   const CredentialOptions& options;
   std::shared_ptr<Interruption> interruption;
-  Secrets secrets;
+  /// Whether the metadata service of an instance has answered, in this fetch or an earlier one.
+  bool metadata_has_answered = false;
+  Secrets secrets{};
 };
 
 /// Whether the lack of credentials is an outage, or lasts until somebody mends it.
@@ -57,10 +59,14 @@ struct Patience {
   int attempts;
 };
 
-/// Sends a request and waits for the reply; asks again while there is none, or one that says that
-/// the server is in trouble (429, 5xx). The deadline and the bound of the reply are set here.
-/// Returns early, with an exchange that failed, when interrupted.
-HttpReply ask(FetchContext& cx, const HttpRequest& request, const Patience& patience);
+/// Whether there is no reply, or one that says that the server is in trouble: 429, 5xx.
+bool is_in_trouble(const HttpReply& reply);
+
+/// Sends a request and waits for the reply; asks again while it `shows_trouble`. The deadline and
+/// the bound of the reply are set here. Returns early, with an exchange that failed, when
+/// interrupted.
+HttpReply ask(FetchContext& cx, const HttpRequest& request, const Patience& patience,
+              bool (*shows_trouble)(const HttpReply&) = is_in_trouble);
 
 /// What became of a request that was of no use, to follow the name of the server: "did not answer
 /// (...)" or "answered with status 503".

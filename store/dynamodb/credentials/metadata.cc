@@ -16,10 +16,18 @@ constexpr std::string_view kTokenPath = "/latest/api/token";
 constexpr std::string_view kRolesPath = "/latest/meta-data/iam/security-credentials/";
 constexpr std::string_view kTokenSeconds = "21600";
 
+constexpr const char* kEndpointVariable = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
+constexpr const char* kModeVariable = "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE";
+
+bool is_named_by_variable(const FetchContext& cx) {
+  return !cx.surroundings.variable(kEndpointVariable).empty() ||
+         !cx.surroundings.variable(kModeVariable).empty();
+}
+
 /// Where the service is.
 Result<Url> endpoint(const FetchContext& cx) {
-  std::string text = cx.surroundings.variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-  std::string mode = lower_case(cx.surroundings.variable("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"));
+  std::string text = cx.surroundings.variable(kEndpointVariable);
+  std::string mode = lower_case(cx.surroundings.variable(kModeVariable));
   if (text.empty() && mode == "ipv6") text = "http://[fd00:ec2::254]";
   if (text.empty()) text = cx.surroundings.metadata_endpoint;
   return parse_endpoint(text);
@@ -32,14 +40,14 @@ bool is_role_name(std::string_view text) {
 
 }  // namespace
 
-Fetched fetch_from_metadata(FetchContext& cx) {
+Fetched fetch_from_metadata(FetchContext& cx, MetadataUse use) {
   if (is_true(cx.surroundings.variable("AWS_EC2_METADATA_DISABLED"))) {
     return Absent{"AWS_EC2_METADATA_DISABLED is true"};
   }
   Result<Url> url = endpoint(cx);
   if (!url) {
-    return Broken{"the address in AWS_EC2_METADATA_SERVICE_ENDPOINT is not usable: " +
-                  url.error().reason()};
+    return Broken{std::string("the address in ") + kEndpointVariable +
+                  " is not usable: " + url.error().reason()};
   }
   const std::string origin = url->origin();
   const std::string base = url->base();
@@ -50,8 +58,11 @@ Fetched fetch_from_metadata(FetchContext& cx) {
   request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", std::string(kTokenSeconds)}};
   HttpReply token = ask(cx, request, kPatience);
   if (token.end != HttpEnd::kReply) {
-    return Absent{origin + " " + describe(cx, token), lack_of(token)};
+    const bool may_come = use == MetadataUse::kNamed || is_named_by_variable(cx) ||
+                          cx.metadata_has_answered || cx.interruption->is_set();
+    return Absent{origin + " " + describe(cx, token), may_come ? Lack::kPassing : Lack::kLasting};
   }
+  cx.metadata_has_answered = true;
   if (!is_ok(token)) {
     return Broken{origin + " " + describe(cx, token) + " when asked for a token", lack_of(token)};
   }

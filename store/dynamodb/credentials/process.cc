@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "store/dynamodb/credentials/system_error.h"
+
 extern char** environ;
 
 namespace stint::store::dynamodb {
@@ -25,10 +27,8 @@ Error failed(std::string reason) { return Error(ErrorCode::kAccessDenied, std::m
 Error in_the_way(std::string reason) { return Error(ErrorCode::kUnavailable, std::move(reason)); }
 
 Error not_started(int code) {
-  std::string reason = "could not be started (" + std::generic_category().message(code) + ")";
-  // Otherwise the machine is short of something.
-  bool is_wrong = code == ENOENT || code == EACCES || code == ENOEXEC || code == ENOTDIR;
-  return is_wrong ? failed(std::move(reason)) : in_the_way(std::move(reason));
+  return Error(code_of_errno(code),
+               "could not be started (" + std::generic_category().message(code) + ")");
 }
 
 /// What a child is started with. Each call returns 0 or an errno.

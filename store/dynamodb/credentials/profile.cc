@@ -136,7 +136,7 @@ class ProfileResolver {
       } else if (kind == "EcsContainer") {
         keys = fetch_from_container(cx_);
       } else if (kind == "Ec2InstanceMetadata") {
-        keys = fetch_from_metadata(cx_);
+        keys = fetch_from_metadata(cx_, MetadataUse::kNamed);
       } else {
         return Broken{
             "its credential_source is neither Environment nor EcsContainer nor "

@@ -218,6 +218,7 @@ Result<ProfileFiles> ProfileFiles::load(const Surroundings& surroundings) {
       files.missing_.push_back(path);
       continue;
     }
+    if (!text && text.error().code() == ErrorCode::kUnavailable) return text.error();
     if (!text) return Error(ErrorCode::kInvalidArgument, text.error().reason());
     files.read_.push_back(path);
     Result<ProfileSections> sections = parse_profile_file(*text, file.kind, path);

@@ -56,7 +56,8 @@ class ProfileFiles {
  public:
   /// Reads the files that AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name, else those in
   /// $HOME/.aws. A file that does not exist counts as empty. Blocks on the file system. Errors:
-  /// `kInvalidArgument` for a file that cannot be read or parsed.
+  /// `kInvalidArgument` for a file that cannot be read or parsed; `kUnavailable` when the machine
+  /// is short of what reading it takes.
   static Result<ProfileFiles> load(const Surroundings& surroundings);
 
   /// Null where there is none. What `credentials` says of a profile goes before what `config` says.

@@ -1,5 +1,6 @@
 // Keeps credentials fresh.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -114,6 +115,8 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
     backoff_.reset();
   }
 
+  bool on_own_thread() const noexcept { return own_thread_ == std::this_thread::get_id(); }
+
   /// Ends the thread, and answers whoever waits.
   void close() {
     std::thread thread;
@@ -155,6 +158,7 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
   }
 
   void run() {
+    own_thread_ = std::this_thread::get_id();
     std::unique_lock lock(mutex_);
     for (;;) {
       wanted_.wait(lock, [this] { return closing_ || fetching_; });
@@ -182,10 +186,11 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
     TimePoint begun = surroundings_.now();
     if (backoff_.is_on(begun) && trouble_) return *trouble_;
     lock.unlock();
-    FetchContext cx{*http_, surroundings_, options_, interruption_, Secrets()};
+    FetchContext cx{*http_, surroundings_, options_, interruption_, metadata_has_answered_};
     Result<Credentials> fetched = fetch_credentials(cx);
     TimePoint now = surroundings_.now();
     lock.lock();
+    metadata_has_answered_ = cx.metadata_has_answered;
     if (!fetched) {
       backoff_.begin(now);
       trouble_ = fetched.error();
@@ -216,6 +221,8 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
   const Surroundings surroundings_;
   const std::shared_ptr<Interruption> interruption_ = std::make_shared<Interruption>();
 
+  std::atomic<std::thread::id> own_thread_{std::thread::id()};  ///< None before the first fetch.
+
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::thread thread_;
@@ -224,6 +231,7 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
   std::vector<Done> waiters_;
   CredentialsPtr current_;
   TimePoint refresh_from_ = TimePoint::max();
+  bool metadata_has_answered_ = false;
   Backoff backoff_;               ///< After a fetch that failed.
   std::optional<Error> trouble_;  ///< Of that fetch.
   CredentialsPtr refused_;        ///< By the service, and not replaced by others since.
@@ -238,6 +246,7 @@ class StandardProvider : public CredentialProvider {
 
   void get(Done done) override { refresher_->get(std::move(done)); }
   void refused(const CredentialsPtr& credentials) override { refresher_->refused(credentials); }
+  bool on_own_thread() const noexcept override { return refresher_->on_own_thread(); }
 
  private:
   const std::shared_ptr<Refresher> refresher_;

@@ -2,6 +2,8 @@
 #ifndef STINT_STORE_DYNAMODB_CREDENTIALS_SOURCES_H_
 #define STINT_STORE_DYNAMODB_CREDENTIALS_SOURCES_H_
 
+#include <cstdint>
+
 #include "stint/result.h"
 #include "store/dynamodb/credentials/fetch.h"
 
@@ -25,13 +27,18 @@ Fetched fetch_from_profile(FetchContext& cx);
 /// or AWS_CONTAINER_AUTHORIZATION_TOKEN. One request.
 Fetched fetch_from_container(FetchContext& cx);
 
+/// Whether somebody set the metadata service up as a source, or it is what is left to try.
+enum class MetadataUse : std::uint8_t { kLastResort, kNamed };
+
 /// The metadata service of an instance, version 2 only. Three requests, with short deadlines, as on
-/// most machines nobody answers.
-Fetched fetch_from_metadata(FetchContext& cx);
+/// most machines nobody answers. That is `Absent` and lasts: such a machine has no such service. It
+/// may pass where the service is `kNamed` or a variable says where it is, and where it has answered
+/// before, which is noted in `cx`.
+Fetched fetch_from_metadata(FetchContext& cx, MetadataUse use);
 
 /// All of them in the order of `standard_credentials`, up to the first that has credentials or is
 /// broken. Names every source that was asked, and why it gave nothing. Errors: `kUnavailable` when
-/// one did not answer, so that it may pass; otherwise `kAccessDenied`.
+/// the lack of one may pass; otherwise `kAccessDenied`.
 Result<Credentials> fetch_credentials(FetchContext& cx);
 
 }  // namespace stint::store::dynamodb

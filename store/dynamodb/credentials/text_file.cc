@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "store/dynamodb/credentials/system_error.h"
 #include "store/dynamodb/text.h"
 
 namespace stint::store::dynamodb {
@@ -19,7 +20,8 @@ Error unreadable(const std::string& path, const std::string& why) {
 }
 
 Error unreadable(const std::string& path, int code) {
-  return unreadable(path, "cannot be read (" + std::generic_category().message(code) + ")");
+  return Error(code_of_errno(code),
+               path + " cannot be read (" + std::generic_category().message(code) + ")");
 }
 
 class Descriptor {

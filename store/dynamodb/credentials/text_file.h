@@ -10,7 +10,8 @@
 namespace stint::store::dynamodb {
 
 /// The whole of a file. Never waits: a pipe is refused. Errors: `kNotFound`; `kAccessDenied` when
-/// it cannot be read, is no file, or is longer than `max_bytes`. Reasons name the path.
+/// it cannot be read, is no file, or is longer than `max_bytes`; `kUnavailable` when that may pass.
+/// Reasons name the path.
 Result<std::string> read_text_file(const std::string& path, std::size_t max_bytes);
 
 /// The same for a file that holds one token: without white space at its end. Errors also:

@@ -27,6 +27,11 @@ constexpr std::string_view kLegacyRegions[] = {
     "eu-west-1",      "eu-west-2",    "eu-west-3",      "sa-east-1",
     "us-east-1",      "us-east-2",    "us-west-1",      "us-west-2"};
 
+// What passes by itself, beside the kinds of "Throttling".
+constexpr std::string_view kPassingCodes[] = {
+    "IDPCommunicationError", "InternalError", "InternalFailure",    "RequestLimitExceeded",
+    "RequestTimeout",        "SlowDown",      "ServiceUnavailable", "TooManyRequestsException"};
+
 Error invalid(std::string reason) { return Error(ErrorCode::kInvalidArgument, std::move(reason)); }
 
 /// Whether the one endpoint for all is wanted.
@@ -77,19 +82,41 @@ Result<Form> role_form(const FetchContext& cx, std::string_view action, const Ro
   return form;
 }
 
+/// What the service says of an error; both empty where it says nothing that is understood.
+struct ServiceWords {
+  std::string code;
+  std::string message;
+};
+
+ServiceWords read_words(const HttpReply& reply) {
+  ServiceWords words;
+  if (reply.end != HttpEnd::kReply) return words;
+  Result<XmlTexts> xml = XmlTexts::parse(reply.body);
+  if (!xml) return words;
+  if (const std::string* code = xml->find("ErrorResponse/Error/Code")) words.code = *code;
+  if (const std::string* message = xml->find("ErrorResponse/Error/Message")) {
+    words.message = *message;
+  }
+  return words;
+}
+
+/// As `is_in_trouble`, and by the code: the service throttles, and tells of trouble behind it, with
+/// status 400.
+bool is_service_in_trouble(const HttpReply& reply) {
+  if (is_in_trouble(reply)) return true;
+  const std::string code = is_ok(reply) ? "" : read_words(reply).code;
+  return code.starts_with("Throttl") || code.starts_with("RequestThrottled") ||
+         std::find(std::begin(kPassingCodes), std::end(kPassingCodes), code) !=
+             std::end(kPassingCodes);
+}
+
 /// What the service answered instead of keys.
 std::string refusal(const FetchContext& cx, const std::string& origin, const HttpReply& reply) {
   std::string text = origin + " " + describe(cx, reply);
-  if (reply.end != HttpEnd::kReply) return text;
-  Result<XmlTexts> xml = XmlTexts::parse(reply.body);
-  if (!xml) return text;
-  const std::string* code = xml->find("ErrorResponse/Error/Code");
-  const std::string* message = xml->find("ErrorResponse/Error/Message");
-  if (code == nullptr) return text;
-  text += ": " + cx.secrets.quotable(*code);
-  if (message != nullptr && !message->empty()) {
-    text += " (" + cx.secrets.quotable(*message) + ")";
-  }
+  const ServiceWords words = read_words(reply);
+  if (words.code.empty()) return text;
+  text += ": " + cx.secrets.quotable(words.code);
+  if (!words.message.empty()) text += " (" + cx.secrets.quotable(words.message) + ")";
   return text;
 }
 
@@ -119,11 +146,10 @@ Result<Credentials> request_keys(FetchContext& cx, const TokenService& service,
       request.headers.push_back(std::move(header));
     }
   }
-  HttpReply reply = ask(cx, request, kPatience);
+  HttpReply reply = ask(cx, request, kPatience, is_service_in_trouble);
   if (!is_ok(reply)) {
-    return Error(
-        lack_of(reply) == Lack::kPassing ? ErrorCode::kUnavailable : ErrorCode::kAccessDenied,
-        refusal(cx, origin, reply));
+    return Error(is_service_in_trouble(reply) ? ErrorCode::kUnavailable : ErrorCode::kAccessDenied,
+                 refusal(cx, origin, reply));
   }
 
   Result<XmlTexts> xml = XmlTexts::parse(reply.body);
