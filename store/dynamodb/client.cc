@@ -31,6 +31,7 @@ constexpr milliseconds kSmallestOffset = std::chrono::seconds(2);
 constexpr std::chrono::seconds kLookAtDateEvery{10};
 // With less time than that, a repetition would mostly turn "not applied" into "unknown".
 constexpr milliseconds kShortestAttempt{10};
+constexpr const char* kShutDown = "the client was shut down";
 
 TimePoint system_now() {
   return std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
@@ -196,7 +197,9 @@ Met judge(const Operation& operation, const HttpReply& reply) {
   return met;
 }
 
-class SigningClient final : public Client, public std::enable_shared_from_this<SigningClient> {
+/// What does the work. Operations under way hold it for a moment, on whatever thread they are, so
+/// that it is not for it to end the threads when it goes: `OwnedClient` is.
+class SigningClient final : public std::enable_shared_from_this<SigningClient> {
  public:
   SigningClient(std::shared_ptr<HttpClient> http, std::shared_ptr<CredentialProvider> credentials,
                 const ClientOptions& options)
@@ -222,7 +225,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
   }
 
   void start(std::string_view name, std::string body, Effect effect, Steady::time_point deadline,
-             Done done) override {
+             Client::Done done) {
     auto operation = std::make_shared<Operation>();
     operation->client = weak_from_this();
     operation->name = name;
@@ -237,11 +240,18 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     attempt(operation);
   }
 
-  bool is_needed_thread() const noexcept override {
+  /// Ends what is under way, and both threads.
+  void close() {
+    closed_.store(true);
+    credentials_->close();
+    http_->close();
+  }
+
+  bool is_needed_thread() const noexcept {
     return http_->on_own_thread() || credentials_->on_own_thread();
   }
 
-  TransportStats stats() const override {
+  TransportStats stats() const {
     TransportStats stats;
     stats.attempts = attempts_.load(std::memory_order_relaxed);
     stats.repeats = repeats_.load(std::memory_order_relaxed);
@@ -255,6 +265,10 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
  private:
   // Every step is reached with the client held by whoever calls.
   void attempt(const OperationPtr& operation) {
+    if (closed_.load()) {
+      if (operation->attempts == 0) operation->met.text = "nothing was sent";
+      return give_up(*operation, kShutDown);
+    }
     if (Steady::now() >= operation->deadline) {
       if (operation->attempts == 0) operation->met.text = "nothing was sent";
       return give_up(*operation, "the deadline passed");
@@ -264,7 +278,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     credentials_->get([operation, wait](Result<CredentialsPtr> credentials) {
       if (!take_turn(*operation, wait)) return;
       std::shared_ptr<SigningClient> client = operation->client.lock();
-      if (!client) return give_up(*operation, "the client was shut down");
+      if (!client) return give_up(*operation, kShutDown);
       client->send(operation, std::move(credentials));
     });
     if (operation->awaited.load() != wait) return;
@@ -333,7 +347,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
         // Nothing can be sent any more, but the reply counts.
         operation->met = judge(*operation, reply);
         if (operation->met.fine) return operation->done(std::move(reply.body));
-        give_up(*operation, "the client was shut down");
+        give_up(*operation, kShutDown);
       }
     });
   }
@@ -350,6 +364,10 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
       if (is_throttling(met.service->trouble)) throttles_.fetch_add(1, std::memory_order_relaxed);
     }
     operation->perhaps_applied |= met.maybe_applied;
+    // An exchange that ended by that says so itself.
+    if (closed_.load()) {
+      return give_up(*operation, reply.end == HttpEnd::kReply ? kShutDown : "");
+    }
     switch (met.next) {
       case Next::kEnd: return give_up(*operation, {});
       case Next::kRepeat: return repeat(operation, kTroublePause);
@@ -373,7 +391,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
     ++operation->repeats;
     http_->call_at(at, [operation] {
       std::shared_ptr<SigningClient> client = operation->client.lock();
-      if (!client) return give_up(*operation, "the client was shut down");
+      if (!client) return give_up(*operation, kShutDown);
       client->attempt(operation);
     });
   }
@@ -448,6 +466,7 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
 
   const std::shared_ptr<HttpClient> http_;
   const std::shared_ptr<CredentialProvider> credentials_;
+  std::atomic<bool> closed_{false};
   const milliseconds attempt_timeout_;
   std::string misfit_;  // why nothing can be sent at all
   std::string url_;
@@ -469,6 +488,23 @@ class SigningClient final : public Client, public std::enable_shared_from_this<S
   std::atomic<std::uint64_t> unknown_{0};
 };
 
+/// What owners hold.
+class OwnedClient final : public Client {
+ public:
+  explicit OwnedClient(std::shared_ptr<SigningClient> inner) : inner_(std::move(inner)) {}
+  ~OwnedClient() override { inner_->close(); }
+
+  void start(std::string_view operation, std::string body, Effect effect,
+             Steady::time_point deadline, Done done) override {
+    inner_->start(operation, std::move(body), effect, deadline, std::move(done));
+  }
+  bool is_needed_thread() const noexcept override { return inner_->is_needed_thread(); }
+  TransportStats stats() const override { return inner_->stats(); }
+
+ private:
+  const std::shared_ptr<SigningClient> inner_;
+};
+
 }  // namespace
 
 CallResult Client::call(std::string_view operation, std::string body, Effect effect,
@@ -484,7 +520,8 @@ CallResult Client::call(std::string_view operation, std::string body, Effect eff
 std::shared_ptr<Client> make_client(std::shared_ptr<HttpClient> http,
                                     std::shared_ptr<CredentialProvider> credentials,
                                     const ClientOptions& options) {
-  return std::make_shared<SigningClient>(std::move(http), std::move(credentials), options);
+  return std::make_shared<OwnedClient>(
+      std::make_shared<SigningClient>(std::move(http), std::move(credentials), options));
 }
 
 }  // namespace stint::store::dynamodb

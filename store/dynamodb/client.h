@@ -67,8 +67,7 @@ class Client {
   /// token, all that may pass; never a plain write that may have been applied. Signs anew, once,
   /// when the service says that the time is off, and once with fresh credentials when it does not
   /// take those at hand. `done` is called once, on the thread of the HTTP client or of the
-  /// credentials or, where nothing is sent, before this returns. When the last owner lets go, calls
-  /// end with what is under way.
+  /// credentials or, where nothing is sent, before this returns.
   virtual void start(std::string_view operation, std::string body, Effect effect,
                      Steady::time_point deadline, Done done) = 0;
 
@@ -84,6 +83,9 @@ class Client {
 };
 
 /// An endpoint that is none, or a region that is no name, ends every call without a request.
+///
+/// When the last owner lets go, `http` and `credentials` are closed: calls under way end, and no
+/// thread of theirs runs any more, unless it was one of them that let go.
 std::shared_ptr<Client> make_client(std::shared_ptr<HttpClient> http,
                                     std::shared_ptr<CredentialProvider> credentials,
                                     const ClientOptions& options);

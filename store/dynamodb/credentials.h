@@ -51,6 +51,10 @@ class CredentialProvider {
   /// nothing for 1 to 30 s, so that the source is not asked at every request.
   virtual void refused(const CredentialsPtr& credentials) = 0;
 
+  /// Interrupts a fetch, answers those who wait for it, and waits for the provider's thread, unless
+  /// called on it. From then on nothing is fetched. One without a thread has nothing to end.
+  virtual void close() {}
+
   /// Whether the calling thread is the provider's own. One without a thread has none.
   virtual bool on_own_thread() const noexcept { return false; }
 };
@@ -94,8 +98,7 @@ struct CredentialOptions {
 /// is asked, since that would be another identity.
 ///
 /// Fetches block (files, programs, requests) and run on a thread of the provider's own, which is
-/// started by the first one. The destructor interrupts a fetch, answers those who wait for it, and
-/// joins the thread.
+/// started by the first one. The last owner closes it.
 std::shared_ptr<CredentialProvider> standard_credentials(std::shared_ptr<HttpClient> http,
                                                          CredentialOptions options,
                                                          Surroundings surroundings);

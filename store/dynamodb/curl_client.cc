@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -36,6 +37,7 @@ constexpr std::size_t kMaxHeaderBytes = 64 << 10;
 // Memory that is set aside because a reply says how long it will be: it may lie.
 constexpr std::size_t kMaxReservedBytes = 1 << 20;
 constexpr int kEventsAtOnce = 128;
+constexpr const char* kShutDown = "the client was shut down";
 constexpr std::uint64_t kWakeEvent = ~std::uint64_t{0};
 
 // What is handed to the client's thread.
@@ -139,6 +141,10 @@ class Loop {
   void set_curl_timer(long after_ms);
 
  private:
+  static Work* closed_mark();
+  static void end_unsent(std::unique_ptr<Work> work);
+  /// False where something has been handed over meanwhile.
+  bool close_inbox();
   Work* take_inbox();
   void sort_in(Work* first);
   void run_due(Steady::time_point now);
@@ -376,11 +382,30 @@ Status Loop::set_up() {
 // Each side writes its own mark before it reads the other's: either the thread sees the work before
 // it sleeps, or the giver sees that it sleeps.
 void Loop::hand_over(std::unique_ptr<Work> work) {
-  Work* added = work.release();
-  added->next = inbox_.load(std::memory_order_relaxed);
-  while (!inbox_.compare_exchange_weak(added->next, added)) {
-  }
+  Work* last = inbox_.load();
+  do {
+    if (last == closed_mark()) return end_unsent(std::move(work));
+    work->next = last;
+  } while (!inbox_.compare_exchange_weak(last, work.get()));
+  work.release();
   if (asleep_.load() && asleep_.exchange(false)) wake();
+}
+
+// In the place of what was handed over last.
+Work* Loop::closed_mark() {
+  static Task mark;
+  return &mark;
+}
+
+void Loop::end_unsent(std::unique_ptr<Work> work) {
+  if (!work->is_exchange) return static_cast<Task&>(*work).run();
+  answer(std::unique_ptr<Exchange>(static_cast<Exchange*>(work.release())), HttpEnd::kNotSent,
+         kShutDown);
+}
+
+bool Loop::close_inbox() {
+  Work* nothing = nullptr;
+  return inbox_.compare_exchange_strong(nothing, closed_mark());
 }
 
 void Loop::stop() {
@@ -780,8 +805,7 @@ void Loop::end_all() {
       waiting_.pop_front();
     }
     for (Left& each : left) {
-      answer(std::move(each.exchange), each.sent ? HttpEnd::kBroken : HttpEnd::kNotSent,
-             "the client was shut down");
+      answer(std::move(each.exchange), each.sent ? HttpEnd::kBroken : HttpEnd::kNotSent, kShutDown);
     }
     left.clear();
     while (!timers_.empty()) {
@@ -789,23 +813,31 @@ void Loop::end_all() {
       timers_.remove(*task);
       task->run();
     }
-  } while (inbox_.load() != nullptr);
+  } while (!close_inbox());
 }
 
 class CurlClient final : public HttpClient {
  public:
   CurlClient(std::shared_ptr<Loop> loop, std::thread thread)
-      : loop_(std::move(loop)), thread_(std::move(thread)) {}
+      : loop_(std::move(loop)), own_id_(thread.get_id()), thread_(std::move(thread)) {}
 
-  ~CurlClient() override {
-    if (thread_.get_id() != std::this_thread::get_id()) {
+  ~CurlClient() override { close(); }
+
+  void close() override {
+    std::thread thread;
+    {
+      std::lock_guard lock(mutex_);
+      thread.swap(thread_);
+    }
+    if (!thread.joinable()) return;
+    if (!on_own_thread()) {
       loop_->stop();
-      thread_.join();
+      thread.join();
       return;
     }
     // Called by a function that the loop called: it returns as soon as that does.
     loop_->end_all();
-    thread_.detach();
+    thread.detach();
   }
 
   void send(HttpRequest request, Done done) override {
@@ -823,12 +855,12 @@ class CurlClient final : public HttpClient {
     loop_->hand_over(std::move(added));
   }
 
-  bool on_own_thread() const noexcept override {
-    return thread_.get_id() == std::this_thread::get_id();
-  }
+  bool on_own_thread() const noexcept override { return own_id_ == std::this_thread::get_id(); }
 
  private:
-  std::shared_ptr<Loop> loop_;
+  const std::shared_ptr<Loop> loop_;
+  const std::thread::id own_id_;
+  std::mutex mutex_;  // guards the thread
   std::thread thread_;
 };
 

@@ -59,9 +59,7 @@ struct HttpReply {
 /// Sends requests on a thread of its own. When all connections are in use, requests wait in order;
 /// one that has waited for most of its time is not begun, since it could hardly be answered in the
 /// rest. Redirects are answered like any other reply; a request is put on the wire at most once.
-/// All members are thread-safe. When the last owner is gone (which may happen on the client's own
-/// thread), exchanges in flight end at once, their functions are called, and nothing runs
-/// afterwards.
+/// All members are thread-safe. The last owner closes it.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
@@ -72,6 +70,11 @@ class HttpClient {
 
   /// Calls `task` on the client's thread, not before `at`; at once when the client ends.
   virtual void call_at(Steady::time_point at, std::function<void()> task) = 0;
+
+  /// Exchanges in flight end at once, their functions and those of `call_at` are called, and
+  /// nothing runs afterwards: waits for the client's thread, unless called on it. What is handed
+  /// over from then on ends at once, on the calling thread.
+  virtual void close() {}
 
   /// Whether the calling thread is the client's.
   virtual bool on_own_thread() const noexcept = 0;

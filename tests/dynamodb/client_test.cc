@@ -20,6 +20,7 @@
 
 #include "store/dynamodb/retry.h"
 #include "store/dynamodb/signer.h"
+#include "tests/dynamodb/credential_world.h"
 #include "tests/support/instant.h"
 #include "tests/support/scripted_server.h"
 
@@ -715,6 +716,51 @@ TEST(Client, EndsWithCallsUnderWay) {
     EXPECT_HOLDS(trouble.message, "shut down");
   }
   EXPECT_EQ(unknown, 2);
+}
+
+/// Counts the threads that have ended of those that were marked.
+struct EndMark {
+  std::atomic<int>* ended = nullptr;
+  ~EndMark() {
+    if (ended != nullptr) ++*ended;
+  }
+};
+thread_local EndMark end_mark;
+
+TEST(Client, ItsThreadsHaveEndedWhenItsOwnerLetsGo) {
+  ScriptedServer server(std::vector<Step>{fine()});
+  ScriptedServer source([](const ServedRequest&) {
+    return Step::reply(200, test::key_document("BOX", "2099-01-01T00:00:00Z"));
+  });
+  std::atomic<int> ended{0};
+  Surroundings surroundings = Surroundings::of_process();
+  surroundings.variable = [url = source.url()](const std::string& name) {
+    return name == "AWS_CONTAINER_CREDENTIALS_FULL_URI" ? url + "/keys" : std::string();
+  };
+  surroundings.now = [&ended, tester = std::this_thread::get_id()] {
+    if (std::this_thread::get_id() != tester) end_mark.ended = &ended;
+    return local_now();
+  };
+  // The reply may wake the owner before the client's thread has let go of what it used.
+  for (int i = 0; i < 100; ++i) {
+    ended = 0;
+    std::shared_ptr<HttpClient> http = make_http_client().value();
+    ClientOptions options;
+    options.region = "eu-central-1";
+    options.endpoint = server.url();
+    std::shared_ptr<Client> client =
+        make_client(http, standard_credentials(http, {}, surroundings), options);
+    http.reset();
+    auto answered = std::make_shared<std::promise<std::string>>();
+    client->start("GetItem", "{}", Effect::kRead, Steady::now() + kNever,
+                  [&ended, answered](const CallResult& result) {
+                    end_mark.ended = &ended;
+                    answered->set_value(body_of(result));
+                  });
+    EXPECT_EQ(answered->get_future().get(), kResult);
+    client.reset();
+    ASSERT_EQ(ended, 2) << i;
+  }
 }
 
 TEST(Client, EndsWhileItWaitsToTryAgain) {

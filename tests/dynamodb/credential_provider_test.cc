@@ -458,5 +458,26 @@ TEST(CredentialSecrets, SourcesAreNamedWithoutThem) {
   EXPECT_EQ((*result)->source, "container endpoint http://127.0.0.1:1");
 }
 
+TEST_F(CredentialProviderTest, NothingIsFetchedAfterItWasClosed) {
+  world.set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/keys");
+  world.serve([](const HttpRequest&) {
+    return reply_of(200, key_document("BOX", "2099-01-01T00:00:00Z"));
+  });
+  std::shared_ptr<CredentialProvider> never_asked = world.provider();
+  never_asked->close();
+  Result<CredentialsPtr> refused = CredentialWorld::get(*never_asked);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(world.requests(), 0u);
+
+  provider = world.provider();
+  ASSERT_TRUE(CredentialWorld::get(*provider).ok());
+  provider->close();
+  provider->close();
+  // What is at hand may be used for what is on its way.
+  EXPECT_TRUE(CredentialWorld::get(*provider).ok());
+  EXPECT_EQ(world.requests(), 1u);
+}
+
 }  // namespace
 }  // namespace stint::store::dynamodb

@@ -327,6 +327,21 @@ TEST(HttpClient, ConnectionEndsWhileOthersAreIdle) {
 }
 
 // A connection that the other side closed while it was idle is noticed, not used.
+TEST(HttpClient, WhatComesAfterItWasClosedEndsAtOnce) {
+  ScriptedServer server(std::vector<Step>{Step::reply(200, "x")});
+  std::shared_ptr<HttpClient> http = client();
+  EXPECT_EQ(http->exchange(post(server.url(), "b")).body, "x");
+  http->close();
+  http->close();
+  HttpReply reply = http->exchange(post(server.url(), "b"));
+  EXPECT_EQ(reply.end, HttpEnd::kNotSent);
+  EXPECT_NE(reply.message.find("shut down"), std::string::npos) << reply.message;
+  bool called = false;
+  http->call_at(Steady::now() + std::chrono::hours(1), [&called] { called = true; });
+  EXPECT_TRUE(called);
+  EXPECT_EQ(server.request_count(), 1u);
+}
+
 TEST(HttpClient, IdleConnectionWasClosed) {
   ScriptedServer server(std::vector<Step>{Step::reply(200, "x").then_close()});
   std::shared_ptr<HttpClient> http = client();

@@ -73,6 +73,10 @@ class FixedProvider : public CredentialProvider {
   std::optional<Error> trouble_;
 };
 
+Error being_closed() {
+  return Error(ErrorCode::kUnavailable, "no credentials: this client is being closed");
+}
+
 /// What the provider and its thread share.
 class Refresher : public std::enable_shared_from_this<Refresher> {
  public:
@@ -87,9 +91,13 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
     TimePoint now = surroundings_.now();
     std::unique_lock lock(mutex_);
     CredentialsPtr at_hand = is_valid(now) ? current_ : nullptr;
+    if (at_hand == nullptr && closing_) {
+      lock.unlock();
+      return done(being_closed());
+    }
     bool wanted = at_hand == nullptr;
     if (at_hand != nullptr) {
-      wanted = now >= refresh_from_ && !fetching_ && !backoff_.is_on(now);
+      wanted = now >= refresh_from_ && !fetching_ && !closing_ && !backoff_.is_on(now);
     } else {
       waiters_.push_back(std::move(done));
     }
@@ -165,7 +173,7 @@ class Refresher : public std::enable_shared_from_this<Refresher> {
       std::vector<Done> waiters;
       Result<CredentialsPtr> answer = Error(ErrorCode::kUnavailable, "");
       if (closing_) {
-        answer = Error(ErrorCode::kUnavailable, "no credentials: this client is being closed");
+        answer = being_closed();
       } else {
         answer = refresh(lock);
       }
@@ -243,6 +251,8 @@ class StandardProvider : public CredentialProvider {
   explicit StandardProvider(std::shared_ptr<Refresher> refresher)
       : refresher_(std::move(refresher)) {}
   ~StandardProvider() override { refresher_->close(); }
+
+  void close() override { refresher_->close(); }
 
   void get(Done done) override { refresher_->get(std::move(done)); }
   void refused(const CredentialsPtr& credentials) override { refresher_->refused(credentials); }
