@@ -317,8 +317,8 @@ void on_several_threads(std::size_t tasks, const std::function<void(std::size_t)
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
-  const std::vector<Scenario> all = scenarios();
+/// One of each kind that is told apart: the others need not meet every request of every call.
+std::vector<WireFault> typical_faults() {
   std::vector<WireFault> faults;
   for (const char* name :
        {"request lost", "reply lost", "delivered twice", "no answer after the write", "half a JSON",
@@ -327,6 +327,12 @@ TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
         "skewed clock"}) {
     faults.push_back(wire_fault(name));
   }
+  return faults;
+}
+
+TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
+  const std::vector<Scenario> all = scenarios();
+  const std::vector<WireFault> faults = typical_faults();
   std::atomic<int> runs{0};
   on_several_threads(all.size() * faults.size(), [&](std::size_t task) {
     const Scenario& scenario = all[task / faults.size()];
@@ -657,38 +663,39 @@ TEST(LimiterFaults, NobodyListens) {
 
 /// `set_limits` has no timeout as a whole; each of its requests has the limiter's.
 TEST(LimiterFaults, ChangesOfLimitsFailCleanlyAndMayBeRepeated) {
-  const std::vector<WireFault> faults = wire_faults();
-  on_several_threads(faults.size(), [&](std::size_t task) {
-    const WireFault& fault = faults[task];
+  std::vector<std::pair<WireFault, bool>> sweeps;
+  for (WireFault& fault : wire_faults()) sweeps.emplace_back(std::move(fault), false);
+  for (WireFault& fault : typical_faults()) sweeps.emplace_back(std::move(fault), true);
+  on_several_threads(sweeps.size(), [&](std::size_t task) {
+    const WireFault& fault = sweeps[task].first;
+    const bool onwards = sweeps[task].second;
     SCOPED_TRACE(fault.name);
-    for (bool onwards : {false, true}) {
-      check_positions(onwards, [&](int position, Millis time) {
-        ProxiedLimiter world(times_for(fault, onwards, time));
-        warm(world);
-        world.bystander().set_limits(Scope::entity(kUser), ProxiedLimiter::limits(90)).value();
-        world.proxy->plan(fault, position, onwards);
-        const auto change = [&](Limiter& by) {
-          return by.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
-        };
-        const Result<LimitsChange> first = change(world.limiter);
-        const Met met{world.proxy->struck(), first.ok()};
-        world.proxy->heal();
-        world.proxy->wait_until_idle();
-        if (!met.struck) return met;
-        if (onwards && fault.onwards) {
-          EXPECT_FALSE(first.ok()) << "trouble without end went unnoticed";
-        }
-        // A store whose attempts are that short fails on a busy machine without any fault.
-        LimiterOptions patient = world.options();
-        patient.timeout = kAmpleTime;
-        Limiter calm = fault.silent ? world.bystander() : Limiter(world.store, patient);
-        const Result<LimitsChange> second = change(calm);
-        EXPECT_TRUE(second.ok()) << (second.ok() ? "" : second.error().message());
-        // A table that other programs may share cuts the balance to a lower capacity.
-        EXPECT_EQ(world.left("s"), 50);
-        return met;
-      });
-    }
+    check_positions(onwards, [&](int position, Millis time) {
+      ProxiedLimiter world(times_for(fault, onwards, time));
+      warm(world);
+      world.bystander().set_limits(Scope::entity(kUser), ProxiedLimiter::limits(90)).value();
+      world.proxy->plan(fault, position, onwards);
+      const auto change = [&](Limiter& by) {
+        return by.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
+      };
+      const Result<LimitsChange> first = change(world.limiter);
+      const Met met{world.proxy->struck(), first.ok()};
+      world.proxy->heal();
+      world.proxy->wait_until_idle();
+      if (!met.struck) return met;
+      if (onwards && fault.onwards) {
+        EXPECT_FALSE(first.ok()) << "trouble without end went unnoticed";
+      }
+      // A store whose attempts are that short fails on a busy machine without any fault.
+      LimiterOptions patient = world.options();
+      patient.timeout = kAmpleTime;
+      Limiter calm = fault.silent ? world.bystander() : Limiter(world.store, patient);
+      const Result<LimitsChange> second = change(calm);
+      EXPECT_TRUE(second.ok()) << (second.ok() ? "" : second.error().message());
+      // A table that other programs may share cuts the balance to a lower capacity.
+      EXPECT_EQ(world.left("s"), 50);
+      return met;
+    });
   });
 }
 
