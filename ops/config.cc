@@ -57,22 +57,29 @@ void forget_scope(Context& cx, const Scope& scope) {
   }
 }
 
-bool softness_changed(const ScopeConfig& before, const ScopeConfig& after) {
-  auto soft_names = [](const ScopeConfig& config) {
-    std::vector<std::string> names;
+/// What a scope says beside its numbers; buckets carry it, so that changes are brought to them.
+struct Policies {
+  std::optional<AccessPolicy> access;
+  std::optional<bool> cascade;
+  std::vector<std::string> soft_names;
+
+  explicit Policies(const ScopeConfig& config) : access(config.access), cascade(config.cascade) {
     for (const Limit& limit : config.limits) {
-      if (limit.soft()) names.push_back(limit.name());
+      if (limit.soft()) soft_names.push_back(limit.name());
     }
-    return names;
-  };
-  return soft_names(before) != soft_names(after);
-}
+  }
+  bool any() const { return access || cascade || !soft_names.empty(); }
+  friend bool operator==(const Policies&, const Policies&) = default;
+};
 
 /// Which buckets a change of a scope reaches at once.
 bool is_fanned_out(const Scope& scope, const ScopeConfig& before, const ScopeConfig& after) {
   if (scope.is_entity_level()) return true;
-  return before.access != after.access || before.cascade != after.cascade ||
-         softness_changed(before, after);
+  const Policies policies(after);
+  if (Policies(before) != policies) return true;
+  // The same once more may be the repetition of a call that failed at its buckets. Where no policy
+  // is left, their stamps lapse by themselves.
+  return policies.any() && before.limits == after.limits;
 }
 
 /// What a scope held when it was read.

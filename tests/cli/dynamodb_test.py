@@ -7,10 +7,13 @@
 import contextlib
 import http.client
 import http.server
+import importlib.machinery
+import importlib.util
 import itertools
 import json
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,8 +22,15 @@ import threading
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 import dynoxide  # noqa: E402
+
+# It knows what is a block of a document, and which of its lines are commands.
+_LOADER = importlib.machinery.SourceFileLoader("check_docs", str(ROOT / "scripts" / "check-docs"))
+check_docs = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_docs", _LOADER))
+sys.modules["check_docs"] = check_docs
+_LOADER.exec_module(check_docs)
 
 STINT = os.environ.get("STINT", "stint")
 NOON = "2027-01-13T12:00:00Z"
@@ -495,6 +505,28 @@ class Commands(TableTest):
         self.stint(*replay, "--force")
         left = self.stint("--now", NOON, "available", "user-1", "api", "--json").json["limits"]
         self.assertEqual(left[0]["remaining"], 0)
+
+
+class Documents(TableTest):
+    """The blocks that scripts/check-docs leaves to this test."""
+
+    ADDRESS = "dynamodb://limits?region=eu-central-1"
+
+    def test_commands_of_documents(self):
+        program = pathlib.Path(shutil.which(STINT)).resolve().parent
+        env = self.environment(PATH=f"{program}{os.pathsep}{os.environ['PATH']}")
+        for name in ("README.md", "docs/guide/dynamodb.md"):
+            blocks = [block for block in check_docs.blocks_of(ROOT / name)
+                      if "tests/cli/dynamodb_test.py" in block.skip]
+            self.assertEqual(len(blocks), 1, name)
+            self.table = f"limits-{next(TABLE_NUMBERS)}"
+            script = check_docs.script_of(blocks[0])
+            self.assertEqual(script.count(self.ADDRESS), 1, script)
+            done = subprocess.run(["bash", "-c", script.replace(self.ADDRESS, self.address())],
+                                  cwd=self.directory, env=env, text=True, capture_output=True,
+                                  stdin=subprocess.DEVNULL, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("admitted", done.stdout)
 
 
 class Doctor(TableTest):

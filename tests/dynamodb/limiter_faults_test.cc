@@ -16,6 +16,7 @@
 #include "limiter/dynamodb/connection.h"
 #include "limiter/store_handle.h"
 #include "store/dynamodb/dynamodb_engine.h"
+#include "store/dynamodb/retry.h"
 #include "store/dynamodb/table_definition.h"
 #include "tests/dynamodb/credential_world.h"
 #include "tests/dynamodb/proxied_limiter.h"
@@ -29,8 +30,11 @@ namespace {
 
 /// For calls that meet trouble without end.
 constexpr Millis kShort{400};
-/// For attempts that are never answered.
-constexpr Millis kShortAttempt{250};
+/// Longer than any test may take.
+constexpr Millis kNever{600'000};
+/// What a client repeats in all as long as nothing succeeds.
+constexpr std::uint64_t kMostRepeats =
+    store::dynamodb::RetryBudget::kFull / store::dynamodb::RetryBudget::kRepeatCost;
 constexpr int kMostRequests = 40;
 
 /// What the caller was told.
@@ -169,7 +173,7 @@ Seen look(ProxiedLimiter& world, const Scenario& scenario) {
 
 /// A balance is as before or as changed once; which of them, the answer says, or says that it
 /// cannot tell.
-void check(const Scenario& scenario, const WireFault& fault, const Answer& answer,
+void check(const Scenario& scenario, bool nothing_delivered, const Answer& answer,
            const ProxiedLimiter& world, const Seen& before, const Seen& after) {
   std::size_t changed = 0;
   for (std::size_t i = 0; i < before.balances.size(); ++i) {
@@ -187,7 +191,7 @@ void check(const Scenario& scenario, const WireFault& fault, const Answer& answe
     EXPECT_EQ(changed, 0u) << "said not to be done: " << answer.message;
     EXPECT_EQ(after.windows, before.windows) << "a failed call opened a window";
   }
-  if (!answer.done && fault.deliveries == 0 && !scenario.with_parent) {
+  if (!answer.done && nothing_delivered && !scenario.with_parent) {
     EXPECT_EQ(changed, 0u) << "nothing was delivered";
   }
   if (scenario.all_or_none) {
@@ -210,12 +214,20 @@ void check_that_it_goes_on(const Scenario& scenario, ProxiedLimiter& world, cons
 struct Ran {
   bool struck = false;
   Answer answer;
+  /// What the limiter's way took, for the call and what led to it.
+  TransportStats way;
 };
 
-Ran run(const Scenario& scenario, const WireFault& fault, int position, bool onwards) {
+/// `time`: of calls that meet trouble without end, and nearly that of attempts without an answer.
+ProxiedLimiter::Times times_for(const WireFault& fault, bool onwards, Millis time) {
   ProxiedLimiter::Times times;
-  if (onwards) times.call = kShort;
-  if (fault.silent) times.attempt = kShortAttempt;
+  if (onwards) times.call = time;
+  if (fault.silent) times.attempt = time * 5 / 8;
+  return times;
+}
+
+Ran run(const Scenario& scenario, const WireFault& fault, int position, bool onwards,
+        const ProxiedLimiter::Times& times) {
   ProxiedLimiter world(times);
   scenario.prepare(world);
   const Seen before = look(world, scenario);
@@ -223,25 +235,73 @@ Ran run(const Scenario& scenario, const WireFault& fault, int position, bool onw
   world.proxy->plan(fault, position, onwards);
   Ran ran;
   ran.answer = scenario.act(world);
+  if (ran.answer.degraded) {
+    ran.answer.message = world.events.last(EventKind::kDegraded).error.value().message();
+  }
   ran.struck = world.proxy->struck();
+  ran.way = world.store.transport_stats().value();
   // The fault stays for what was given up and only arrives now.
   world.proxy->wait_until_idle();
   const Seen after = look(world, scenario);
   world.proxy->heal();
-  check(scenario, fault, ran.answer, world, before, after);
+  // A short deadline may also cut off what was sent before the fault, and let it land.
+  const bool nothing_delivered = fault.deliveries == 0 && (position == 1 || !onwards);
+  check(scenario, nothing_delivered, ran.answer, world, before, after);
   check_that_it_goes_on(scenario, world, after);
   return ran;
 }
 
-/// Trouble without end from the first request on. A busy machine may let the short deadline pass
-/// before anything is sent, which tells nothing.
+/// Does it until it tells something, with ever more time: a busy machine needs it.
+template <typename Once, typename Tells>
+auto persistently(const Once& once, const Tells& tells) {
+  Millis time = kShort;
+  auto result = once(time);
+  while (!tells(result) && time < kAmpleTime) result = once(time *= 2);
+  EXPECT_TRUE(tells(result)) << "the machine is too busy";
+  return result;
+}
+
+/// Trouble with the first request alone.
+Ran run_once(const Scenario& scenario, const WireFault& fault) {
+  return persistently(
+      [&](Millis time) { return run(scenario, fault, 1, false, times_for(fault, false, time)); },
+      [](const Ran& ran) { return ran.struck; });
+}
+
+/// Whether the short deadline has cut off what the fault left whole: a write that was under way,
+/// whose outcome is then open, or a further request of the call.
+bool is_cut_short(const WireFault& fault, const Ran& ran) {
+  if (fault.silent) return false;  // nothing else ends those
+  const bool write = ran.way.unknown > 0 && fault.onwards != ErrorCode::kOutcomeUnknown;
+  return write || ran.answer.message.find("before the store was asked") != std::string::npos;
+}
+
+/// Trouble without end from the first request on. The short deadline may also pass before anything
+/// is sent, or cut something off, which tells nothing of the fault.
 Ran run_onwards(const Scenario& scenario, const WireFault& fault) {
-  Ran ran;
-  for (int attempt = 0; attempt < 10 && !ran.struck; ++attempt) {
-    ran = run(scenario, fault, 1, true);
+  return persistently(
+      [&](Millis time) { return run(scenario, fault, 1, true, times_for(fault, true, time)); },
+      [&](const Ran& ran) { return ran.struck && !is_cut_short(fault, ran); });
+}
+
+/// What became of a call that was to meet a fault at one of its requests.
+struct Met {
+  bool struck = false;
+  bool done = false;
+};
+
+/// At every request of the call, or from every request on.
+void check_positions(bool onwards, const std::function<Met(int position, Millis time)>& meet) {
+  int position = 1;
+  for (; position <= kMostRequests; ++position) {
+    SCOPED_TRACE((onwards ? "from request " : "request ") + std::to_string(position));
+    // A call that failed before it got there was too slow: there may be more requests of it.
+    const Met met = persistently([&](Millis time) { return meet(position, time); },
+                                 [](const Met& m) { return m.struck || m.done; });
+    if (!met.struck) break;
   }
-  EXPECT_TRUE(ran.struck);
-  return ran;
+  EXPECT_GT(position, 1) << "nothing was asked of the table";
+  EXPECT_LE(position, kMostRequests) << "a call without end";
 }
 
 /// Waiting for deadlines is most of the work: several wait at the same time.
@@ -257,8 +317,8 @@ void on_several_threads(std::size_t tasks, const std::function<void(std::size_t)
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
-  const std::vector<Scenario> all = scenarios();
+/// One of each kind that is told apart: the others need not meet every request of every call.
+std::vector<WireFault> typical_faults() {
   std::vector<WireFault> faults;
   for (const char* name :
        {"request lost", "reply lost", "delivered twice", "no answer after the write", "half a JSON",
@@ -267,22 +327,25 @@ TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
         "skewed clock"}) {
     faults.push_back(wire_fault(name));
   }
+  return faults;
+}
+
+TEST(LimiterFaults, EveryExchangeOfEveryCallGoesWrong) {
+  const std::vector<Scenario> all = scenarios();
+  const std::vector<WireFault> faults = typical_faults();
   std::atomic<int> runs{0};
   on_several_threads(all.size() * faults.size(), [&](std::size_t task) {
     const Scenario& scenario = all[task / faults.size()];
     const WireFault& fault = faults[task % faults.size()];
     SCOPED_TRACE(scenario.name);
     SCOPED_TRACE(fault.name);
-    int position = 1;
-    for (; position <= kMostRequests; ++position) {
-      SCOPED_TRACE("request " + std::to_string(position));
-      bool struck = run(scenario, fault, position, false).struck;
-      struck = run(scenario, fault, position, true).struck || struck;
-      runs += 2;
-      if (!struck) break;
+    for (bool onwards : {false, true}) {
+      check_positions(onwards, [&](int position, Millis time) {
+        const Ran ran = run(scenario, fault, position, onwards, times_for(fault, onwards, time));
+        ++runs;
+        return Met{ran.struck, ran.answer.done};
+      });
     }
-    EXPECT_GT(position, 1) << "nothing was asked of the table";
-    EXPECT_LE(position, kMostRequests) << "a call without end";
   });
   RecordProperty("runs", runs);
 }
@@ -298,13 +361,12 @@ TEST(LimiterFaults, TheFirstCallOfANamespaceGoesWrong) {
     const WireFault& fault = faults[task / 2];
     const bool onwards = task % 2 == 1;
     SCOPED_TRACE(fault.name);
-    int position = 1;
-    for (; position <= kMostRequests; ++position) {
-      SCOPED_TRACE(std::string(onwards ? "from request " : "request ") + std::to_string(position));
+    // Whether the call met the fault.
+    const auto meets = [&](int position, Millis time) {
       ProxiedLimiter world;
       AcquireRequest take = ProxiedLimiter::request(10);
       take.limits = ProxiedLimiter::limits();
-      take.timeout = onwards ? kShort : kAmpleTime;
+      take.timeout = onwards ? time : kAmpleTime;
       world.proxy->plan(fault, position, onwards);
       const Result<Decision> first = world.limiter.acquire(take);
       const bool struck = world.proxy->struck();
@@ -324,10 +386,9 @@ TEST(LimiterFaults, TheFirstCallOfANamespaceGoesWrong) {
       } else {
         EXPECT_EQ(left, 90) << first.error().message();
       }
-      if (!struck) break;
-    }
-    EXPECT_GT(position, 1);
-    EXPECT_LE(position, kMostRequests);
+      return Met{struck, first.ok()};
+    };
+    check_positions(onwards, meets);
   });
 }
 
@@ -408,11 +469,13 @@ TEST(LimiterFaults, ErrorsSayWhatHappened) {
   on_several_threads(faults.size(), [&](std::size_t task) {
     const WireFault& fault = faults[task];
     SCOPED_TRACE(fault.name);
-    const Ran once = run(scenario("warm acquire"), fault, 1, false);
+    const Ran once = run_once(scenario("warm acquire"), fault);
     EXPECT_EQ(once.answer.error, fault.once) << once.answer.message;
     EXPECT_EQ(once.answer.done, !fault.once);
     const Ran onwards = run_onwards(scenario("warm acquire"), fault);
     EXPECT_EQ(onwards.answer.error, fault.onwards) << onwards.answer.message;
+    // What passes is tried again until the deadline, not until nothing is repeated any more.
+    EXPECT_LT(onwards.way.repeats, kMostRepeats);
 
     // Refusals and lost races are no outage: nobody passes because of them.
     const bool degrades = fault.onwards && *fault.onwards != ErrorCode::kAccessDenied &&
@@ -432,12 +495,29 @@ TEST(LimiterFaults, ErrorsSayWhatHappened) {
   });
 }
 
+/// No attempt has an end of its own: a call that comes back has kept its deadline.
+TEST(LimiterFaults, ACallThatIsNeverAnsweredEndsByItsDeadline) {
+  const std::vector<Scenario> all = scenarios();
+  on_several_threads(all.size(), [&](std::size_t task) {
+    SCOPED_TRACE(all[task].name);
+    const Ran ran = persistently(
+        [&](Millis time) {
+          return run(all[task], wire_fault("no answer"), 1, true,
+                     {.call = time, .attempt = kNever});
+        },
+        [](const Ran& tried) { return tried.struck; });
+    EXPECT_TRUE(ran.answer.degraded || ran.answer.error == ErrorCode::kUnavailable ||
+                ran.answer.error == ErrorCode::kOutcomeUnknown)
+        << ran.answer.message;
+  });
+}
+
 /// A credit is sent once.
 TEST(LimiterFaults, ACreditThatMayHaveLandedIsLookedForAndNeverRepeated) {
   for (const WireFault& fault : wire_faults()) {
     if (fault.onwards != ErrorCode::kOutcomeUnknown) continue;
     SCOPED_TRACE(fault.name);
-    const Ran once = run(scenario("roll back"), fault, 1, false);
+    const Ran once = run_once(scenario("roll back"), fault);
     if (fault.deliveries == 0) {
       EXPECT_EQ(once.answer.error, ErrorCode::kOutcomeUnknown);
     } else {
@@ -452,7 +532,7 @@ TEST(LimiterFaults, AReplyBeyondAllBoundsIsNotTakenIn) {
   huge.answer = [](const ServerReply&) {
     return Step::reply(200, R"({"Attributes":")" + std::string(std::size_t{25} << 20, 'x') + "\"}");
   };
-  const Ran once = run(scenario("warm acquire"), huge, 1, false);
+  const Ran once = run_once(scenario("warm acquire"), huge);
   EXPECT_TRUE(once.answer.done) << once.answer.message;
   const Ran onwards = run_onwards(scenario("warm acquire"), huge);
   EXPECT_EQ(onwards.answer.error, ErrorCode::kOutcomeUnknown);
@@ -487,6 +567,53 @@ TEST(LimiterFaults, ThrottledForAWhile) {
   }
 }
 
+/// Until nothing is repeated any more: a client adds no more than that to the load of a service
+/// that asks for less.
+TEST(LimiterFaults, ThrottledUntilNothingIsRepeatedAnyMore) {
+  const std::pair<const char*, ErrorCode> kinds[] = {{"throttled table", ErrorCode::kThrottled},
+                                                     {"throttled account", ErrorCode::kThrottled},
+                                                     {"busy", ErrorCode::kUnavailable}};
+  constexpr std::size_t kUsers = 40;
+  for (const auto& [name, code] : kinds) {
+    SCOPED_TRACE(name);
+    ProxiedLimiter world({.call = kNever, .attempt = kNever});
+    cold(world);
+    const auto of_user = [](std::size_t user, std::int64_t amount) {
+      AcquireRequest take = ProxiedLimiter::request(amount);
+      take.entity = "user-" + std::to_string(user);
+      return take;
+    };
+    for (std::size_t i = 0; i < kUsers; ++i) {
+      ASSERT_TRUE(world.limiter.acquire(of_user(i, 1)).value());
+    }
+
+    world.proxy->forget();
+    world.proxy->plan(wire_fault(name), 1, true);
+    std::vector<Answer> answers(kUsers);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < kUsers; ++i) {
+      threads.emplace_back(
+          [&, i] { answers[i] = answer_of(world.limiter.acquire(of_user(i, 10))); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Answer& answer : answers) EXPECT_EQ(answer.error, code) << answer.message;
+    EXPECT_EQ(world.proxy->count(), kUsers + kMostRepeats);
+    EXPECT_EQ(world.store.transport_stats().value().repeats, kMostRepeats);
+    // The next is sent once.
+    EXPECT_EQ(answer_of(world.limiter.acquire(of_user(0, 10))).error, code);
+    EXPECT_EQ(world.proxy->count(), kUsers + kMostRepeats + 1);
+    EXPECT_EQ(world.proxy->forwarded(), 0u);
+
+    world.proxy->heal();
+    for (std::size_t i = 0; i < kUsers; ++i) {
+      const std::string user = of_user(i, 0).entity;
+      EXPECT_EQ(world.left("s", user), 99);
+      EXPECT_TRUE(world.limiter.acquire(of_user(i, 10)).value());
+      EXPECT_EQ(world.left("s", user), 89);
+    }
+  }
+}
+
 /// The request was slow, not lost: it arrives when its repetition has long been admitted.
 TEST(LimiterFaults, ACopyThatArrivesLateTakesNothing) {
   ProxiedLimiter world({.call = kAmpleTime, .attempt = Millis(400)});
@@ -513,9 +640,19 @@ TEST(LimiterFaults, ConnectionsThatAreClosedAfterEveryReply) {
   ProxiedLimiter world;
   warm(world);
   world.proxy->close_after_replies(true);
-  for (int i = 0; i < 30; ++i) EXPECT_TRUE(world.acquire(1).value());
+  // A connection may end as a request goes out on it. Where that happens to every attempt of a
+  // call, the call gives up, and has taken nothing.
+  const auto persistent = [&](std::int64_t amount) {
+    Result<Decision> taken = world.acquire(amount);
+    for (int again = 0; again < 20 && !taken; ++again) {
+      EXPECT_EQ(taken.error().code(), ErrorCode::kConflict) << taken.error().message();
+      taken = world.acquire(amount);
+    }
+    return std::move(taken).value();
+  };
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(persistent(1));
   EXPECT_EQ(world.left("s"), 69);
-  Decision held = world.acquire(10).value();
+  Decision held = persistent(10);
   const Status given_back = held.lease().roll_back();
   if (given_back) {
     EXPECT_EQ(world.left("s"), 69);
@@ -538,52 +675,39 @@ TEST(LimiterFaults, NobodyListens) {
 
 /// `set_limits` has no timeout as a whole; each of its requests has the limiter's.
 TEST(LimiterFaults, ChangesOfLimitsFailCleanlyAndMayBeRepeated) {
-  const std::vector<WireFault> faults = wire_faults();
-  on_several_threads(faults.size(), [&](std::size_t task) {
-    const WireFault& fault = faults[task];
+  std::vector<std::pair<WireFault, bool>> sweeps;
+  for (WireFault& fault : wire_faults()) sweeps.emplace_back(std::move(fault), false);
+  for (WireFault& fault : typical_faults()) sweeps.emplace_back(std::move(fault), true);
+  on_several_threads(sweeps.size(), [&](std::size_t task) {
+    const WireFault& fault = sweeps[task].first;
+    const bool onwards = sweeps[task].second;
     SCOPED_TRACE(fault.name);
-    for (bool onwards : {false, true}) {
-      int position = 1;
-      for (; position <= kMostRequests; ++position) {
-        SCOPED_TRACE(std::string(onwards ? "from request " : "request ") +
-                     std::to_string(position));
-        ProxiedLimiter::Times times;
-        if (onwards) times.call = kShort;
-        if (fault.silent) times.attempt = kShortAttempt;
-        ProxiedLimiter world(times);
-        warm(world);
-        world.bystander().set_limits(Scope::entity(kUser), ProxiedLimiter::limits(90)).value();
-        world.proxy->plan(fault, position, onwards);
-        const auto change = [&] {
-          return world.limiter.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
-        };
-        const Result<LimitsChange> first = change();
-        const bool struck = world.proxy->struck();
-        world.proxy->heal();
-        world.proxy->wait_until_idle();
-        if (!struck) {
-          // Short requests may fail on a busy machine without any fault.
-          if (!onwards && !fault.silent) {
-            EXPECT_TRUE(first.ok());
-          }
-          break;
-        }
-        if (onwards && fault.onwards) {
-          EXPECT_FALSE(first.ok()) << "trouble without end went unnoticed";
-        }
-        // A store whose attempts are that short fails on a busy machine without any fault.
-        LimiterOptions patient = world.options();
-        patient.timeout = kAmpleTime;
-        Limiter calm = fault.silent ? world.bystander() : Limiter(world.store, patient);
-        const Result<LimitsChange> second =
-            calm.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
-        EXPECT_TRUE(second.ok()) << (second.ok() ? "" : second.error().message());
-        // A table that other programs may share cuts the balance to a lower capacity.
-        EXPECT_EQ(world.left("s"), 50);
+    check_positions(onwards, [&](int position, Millis time) {
+      ProxiedLimiter world(times_for(fault, onwards, time));
+      warm(world);
+      world.bystander().set_limits(Scope::entity(kUser), ProxiedLimiter::limits(90)).value();
+      world.proxy->plan(fault, position, onwards);
+      const auto change = [&](Limiter& by) {
+        return by.set_limits(Scope::entity(kUser), ProxiedLimiter::limits(50));
+      };
+      const Result<LimitsChange> first = change(world.limiter);
+      const Met met{world.proxy->struck(), first.ok()};
+      world.proxy->heal();
+      world.proxy->wait_until_idle();
+      if (!met.struck) return met;
+      if (onwards && fault.onwards) {
+        EXPECT_FALSE(first.ok()) << "trouble without end went unnoticed";
       }
-      EXPECT_GT(position, 1);
-      EXPECT_LE(position, kMostRequests);
-    }
+      // A store whose attempts are that short fails on a busy machine without any fault.
+      LimiterOptions patient = world.options();
+      patient.timeout = kAmpleTime;
+      Limiter calm = fault.silent ? world.bystander() : Limiter(world.store, patient);
+      const Result<LimitsChange> second = change(calm);
+      EXPECT_TRUE(second.ok()) << (second.ok() ? "" : second.error().message());
+      // A table that other programs may share cuts the balance to a lower capacity.
+      EXPECT_EQ(world.left("s"), 50);
+      return met;
+    });
   });
 }
 
@@ -679,38 +803,64 @@ TEST(LimiterFaults, ASourceOfCredentialsThatFailsIsAnOutageAndOneThatRefusesIsNo
   EXPECT_FALSE(limiter.acquire(take).value().degraded());
 }
 
+void remove_index(const DynamoDbOptions& options, int number) {
+  const limiter::DynamoDbConnection connection = limiter::connect_dynamodb(options).value();
+  const store::dynamodb::CallResult removed = connection.client->call(
+      "UpdateTable",
+      R"({"TableName":")" + options.table +
+          R"(","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":")" +
+          store::dynamodb::index_name(number) + R"("}}]})",
+      store::dynamodb::Effect::kWrite, store::dynamodb::Steady::now() + kAmpleTime);
+  ASSERT_TRUE(std::holds_alternative<std::string>(removed))
+      << std::get<store::dynamodb::CallTrouble>(removed).message;
+}
+
+/// What needs the index fails, and nothing else.
+template <typename Done>
+void expect_done_unless(bool lacking, const Result<Done>& done) {
+  EXPECT_EQ(done.ok(), !lacking) << (done.ok() ? "" : done.error().message());
+  if (done.ok()) return;
+  EXPECT_EQ(done.error().code(), ErrorCode::kUnavailable) << done.error().message();
+  EXPECT_NE(done.error().message().find("lacks an index"), std::string::npos)
+      << done.error().message();
+}
+
 TEST(LimiterFaults, AnIndexThatIsMissing) {
-  const std::string name = new_table_name();
-  const DynamoDbOptions options = server_options(name);
-  create_table(options, TableLayout::kCompatible).value();
-  limiter::DynamoDbConnection connection = limiter::connect_dynamodb(options).value();
-  for (int number : {1, 3, 4}) {
-    const std::string index = store::dynamodb::index_name(number);
-    const store::dynamodb::CallResult removed = connection.client->call(
-        "UpdateTable",
-        R"({"TableName":")" + name +
-            R"(","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":")" + index + R"("}}]})",
-        store::dynamodb::Effect::kWrite, store::dynamodb::Steady::now() + std::chrono::seconds(20));
-    ASSERT_TRUE(std::holds_alternative<std::string>(removed))
-        << std::get<store::dynamodb::CallTrouble>(removed).message;
+  std::vector<Limit> soft = ProxiedLimiter::limits().limits();
+  for (Limit& limit : soft) limit = limit.as_soft();
+  const std::pair<Scope, int> indexes_of_scopes[] = {
+      {Scope::resource(kApi), 2}, {Scope::entity(kUser), 3}, {Scope::system(), 4}};
+  for (int number = 1; number <= 4; ++number) {
+    SCOPED_TRACE(store::dynamodb::index_name(number));
+    const DynamoDbOptions options = server_options(new_table_name());
+    create_table(options, TableLayout::kCompatible).value();
+    remove_index(options, number);
+    FakeClock clock(instant("2027-03-10T12:00Z"));
+    Limiter limiter(open_dynamodb(options).value(), {.clock = &clock});
+    limiter.set_limits(Scope::system(), ProxiedLimiter::limits()).value();
+    limiter.create_entity(kUser, {.parent = kParent}).value();
+    limiter.create_entity("other").value();
+    // Deciding needs no index.
+    EXPECT_TRUE(limiter.acquire(ProxiedLimiter::request(1)).value());
+    expect_done_unless(number == 1, limiter.list_children(kParent));
+    expect_done_unless(number == 4, limiter.list_entities());
+    expect_done_unless(number == 3, limiter.delete_entity("other"));
+    // Nothing of it was removed.
+    EXPECT_EQ(limiter.get_entity("other").ok(), number == 3);
+
+    for (const auto& [scope, index] : indexes_of_scopes) {
+      SCOPED_TRACE(index);
+      expect_done_unless(number == index, limiter.set_limits(scope, soft));
+      expect_done_unless(number == index, limiter.set_limits(scope, soft));
+      if (number != index) continue;
+      EXPECT_TRUE(limiter.get_limits(scope).value().limits.front().soft());
+      create_table(options, TableLayout::kCompatible).value();
+      EXPECT_EQ(limiter.set_limits(scope, soft).value().buckets, 1);
+      remove_index(options, number);
+    }
+    Limiter other(open_dynamodb(options).value(), {.clock = &clock});
+    EXPECT_TRUE(other.acquire(ProxiedLimiter::request(1'000)).value());
   }
-  FakeClock clock(instant("2027-03-10T12:00Z"));
-  Limiter limiter(open_dynamodb(options).value(), {.clock = &clock});
-  limiter.set_limits(Scope::system(), ProxiedLimiter::limits()).value();
-  limiter.create_entity(kUser).value();
-  // Deciding needs no index.
-  EXPECT_TRUE(limiter.acquire(ProxiedLimiter::request(1)).value());
-  const Result<EntityPage> listed = limiter.list_entities();
-  ASSERT_FALSE(listed.ok());
-  EXPECT_EQ(listed.error().code(), ErrorCode::kUnavailable) << listed.error().message();
-  EXPECT_NE(listed.error().message().find("lacks an index"), std::string::npos)
-      << listed.error().message();
-  const Result<std::int64_t> deleted = limiter.delete_entity(kUser);
-  ASSERT_FALSE(deleted.ok());
-  EXPECT_EQ(deleted.error().code(), ErrorCode::kUnavailable) << deleted.error().message();
-  // Nothing of it was removed.
-  EXPECT_TRUE(limiter.get_entity(kUser).ok());
-  EXPECT_FALSE(limiter.acquire(ProxiedLimiter::request(100)).value());
 }
 
 }  // namespace

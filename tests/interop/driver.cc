@@ -12,9 +12,11 @@
 //     {"op":"release","lease":NAME,"limit":L,"amount":A}
 //     {"op":"settle","lease":NAME}, {"op":"roll_back","lease":NAME}
 //     {"op":"available","entity":E,"resource":R}
-//     {"op":"burst","entity":E,"resource":R,"consume":{L:A},"count":N,"threads":T}
-//         N acquires on T threads at once; how many ended how.
+//     {"op":"burst","entity":E,"resource":R,"consume":{L:A},"release":{L:A},"count":N,"threads":T}
+//         N acquires on T threads at once, each of which gives back what "release" says if it is
+//         there; how many ended how, and how many of the admitted could not be settled.
 //     {"op":"set_access","entity":E or absent,"resource":R,"access":"enforce|disabled|bypass"}
+//     {"op":"set_cascade","entity":E or absent,"resource":R,"cascade":true or false}
 //     {"op":"forget"}, {"op":"requests"}
 #include <atomic>
 #include <cstdint>
@@ -47,10 +49,10 @@ std::string text_of(const Json& command, const char* member) {
   return command.at(member).get<std::string>();
 }
 
-Result<std::vector<Consume>> read_consume(const Json& command) {
+Result<std::vector<Consume>> read_amounts(const Json& command, const char* member) {
   std::vector<Consume> amounts;
-  for (const auto& [limit, text] : command.at("consume").items()) {
-    Result<MilliTokens> amount = cli::parse_amount("consume", text.get<std::string>());
+  for (const auto& [limit, text] : command.at(member).items()) {
+    Result<MilliTokens> amount = cli::parse_amount(member, text.get<std::string>());
     if (!amount) return amount.error();
     amounts.push_back({limit, *amount});
   }
@@ -61,7 +63,7 @@ Result<AcquireRequest> read_request(const Json& command) {
   AcquireRequest request;
   request.entity = text_of(command, "entity");
   request.resource = text_of(command, "resource");
-  Result<std::vector<Consume>> consume = read_consume(command);
+  Result<std::vector<Consume>> consume = read_amounts(command, "consume");
   if (!consume) return consume.error();
   request.consume = *std::move(consume);
   if (!command.contains("limits")) return request;
@@ -109,6 +111,7 @@ class Driver {
     if (operation == "available") return available(command, json);
     if (operation == "burst") return burst(command, json);
     if (operation == "set_access") return set_access(command);
+    if (operation == "set_cascade") return set_cascade(command);
     if (operation == "requests") {
       json.member("requests", limiter_.stats().requests);
       return {};
@@ -181,6 +184,9 @@ class Driver {
   Status burst(const Json& command, cli::JsonWriter& json) {
     Result<AcquireRequest> request = read_request(command);
     if (!request) return request.error();
+    Result<std::vector<Consume>> released = std::vector<Consume>();
+    if (command.contains("release")) released = read_amounts(command, "release");
+    if (!released) return released.error();
     std::atomic<std::int64_t> left = command.at("count").get<std::int64_t>();
     std::mutex mutex;
     std::map<std::string, std::int64_t> counts;
@@ -189,13 +195,13 @@ class Driver {
       threads.emplace_back([&] {
         while (left.fetch_sub(1) > 0) {
           Result<Decision> decision = limiter_.acquire(*request);
-          Status ended;
-          if (decision && *decision) ended = decision->lease().settle();
-          std::string name(decision ? name_of(decision->outcome())
-                                    : to_string(decision.error().code()));
-          if (!ended) name = to_string(ended.error().code());
+          const bool admitted = decision && *decision;
+          const Status ended = admitted ? settle(decision->lease(), *released) : Status();
+          const std::string name(decision ? name_of(decision->outcome())
+                                          : to_string(decision.error().code()));
           std::lock_guard lock(mutex);
           ++counts[name];
+          if (!ended) ++counts["unsettled"];
         }
       });
     }
@@ -207,17 +213,35 @@ class Driver {
     return {};
   }
 
+  static Status settle(Lease& lease, const std::vector<Consume>& released) {
+    for (const Consume& one : released) {
+      if (Status done = lease.release(one.limit, one.amount); !done) return done;
+    }
+    return lease.settle();
+  }
+
   Status set_access(const Json& command) {
-    const std::string resource = text_of(command, "resource");
-    const Scope scope = command.contains("entity")
-                            ? Scope::entity_resource(text_of(command, "entity"), resource)
-                            : Scope::resource(resource);
     SetLimitsOptions options;
     for (AccessPolicy access :
          {AccessPolicy::kEnforce, AccessPolicy::kDisabled, AccessPolicy::kBypass}) {
       if (cli::to_string(access) == text_of(command, "access")) options.access = access;
     }
     if (!options.access) return Error::invalid("access", text_of(command, "access"), "is unknown");
+    return set_policy(command, options);
+  }
+
+  Status set_cascade(const Json& command) {
+    SetLimitsOptions options;
+    options.cascade = command.at("cascade").get<bool>();
+    return set_policy(command, options);
+  }
+
+  /// Keeps the limits of the scope.
+  Status set_policy(const Json& command, const SetLimitsOptions& options) {
+    const std::string resource = text_of(command, "resource");
+    const Scope scope = command.contains("entity")
+                            ? Scope::entity_resource(text_of(command, "entity"), resource)
+                            : Scope::resource(resource);
     Result<ScopeConfig> stored = limiter_.get_limits(scope);
     if (!stored && stored.error().code() != ErrorCode::kNotFound) return stored.error();
     Result<LimitsChange> changed =

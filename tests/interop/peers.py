@@ -140,11 +140,14 @@ class Python:
 
     # Using them.
 
-    def _outcome(self, statuses, admitted, retry_after_s=None):
+    def _outcome(self, statuses, admitted, retry_after_s=None, resets_at_ms=None):
+        """`resets_at_ms`: by entity and limit, where more is known than the statuses say."""
         limits = {}
         for status in statuses:
-            limits[status.entity_id, status.limit_name] = Status(
-                status.available, status.limit.capacity, status.resets_at_ms, status.exceeded,
+            key = status.entity_id, status.limit_name
+            limits[key] = Status(
+                status.available, status.limit.capacity,
+                resets_at_ms[key] if resets_at_ms else status.resets_at_ms, status.exceeded,
                 round(status.retry_after_seconds * 1000))
         retry_after_ms = None if retry_after_s is None else round(retry_after_s * 1000)
         return Outcome(admitted, limits, retry_after_ms)
@@ -155,7 +158,11 @@ class Python:
                 for limit, amount in (correct or {}).items():
                     await lease.adjust(**{limit: amount})
         except self.package.RateLimitExceeded as refusal:
-            return self._outcome(refusal.statuses, False, refusal.retry_after_seconds)
+            # Only the body for callers tells when a calendar resets.
+            resets_at_ms = {(limit["entity_id"], limit["limit_name"]): limit.get("resets_at_ms")
+                            for limit in refusal.as_dict()["limits"]}
+            return self._outcome(refusal.statuses, False, refusal.retry_after_seconds,
+                                 resets_at_ms)
         except self.package.ResourceDisabled:
             return Outcome(False, disabled=True)
         return Outcome(True)
@@ -375,10 +382,11 @@ class Driver:
     def available(self, entity, resource):
         return _limits(self.call("available", entity=entity, resource=resource))
 
-    def start_burst(self, entity, resource, consume, count, threads):
-        """Acquires by several threads; `receive` tells how many ended how."""
+    def start_burst(self, entity, resource, consume, count, threads, release=None):
+        """Acquires by several threads, each of which gives back what `release` says; `receive`
+        tells how many ended how."""
         self.send("burst", entity=entity, resource=resource, consume=self._texts(consume),
-                  count=count, threads=threads)
+                  release=self._texts(release or {}), count=count, threads=threads)
 
     def requests(self):
         return self.call("requests")["requests"]

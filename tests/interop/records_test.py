@@ -163,6 +163,21 @@ class Configuration(SharedTableTest):
         self.assertTrue(self.stint.acquire("user-1", "closed", {"rpm": 1}))
         self.assertTrue(self.stint.acquire("user-2", "open", {"rpm": 1_000}))
 
+    def test_cascade_of_stint(self):
+        self.create_entity("stint", "org-1")
+        for child in ("user-1", "user-2"):
+            self.create_entity("stint", child, "org-1")
+        self.set_limits("stint", {"rpm": "rpm:60/min"}, resource="api")
+        driver = self.new_driver()
+        driver.call("set_cascade", resource="api", cascade=True)
+        driver.call("set_cascade", entity="user-1", resource="api", cascade=False)
+        repository = self.python.repository
+        self.assertIs(self.python.run(repository.get_resource_cascade("api")), True)
+        self.assertIs(self.python.run(repository.get_entity_cascade("user-1", "api")), False)
+        for child, of_parent in (("user-1", 60), ("user-2", 59)):
+            self.assertTrue(self.python.acquire(child, "api", {"rpm": 1}))
+            self.assert_amounts(self.stint.available("org-1", "api"), {"rpm": of_parent}, "org-1")
+
     def test_flags_survive_limits_of_the_other(self):
         self.python.run(self.python.repository.disable_resource("closed"))
         self.stint.set_limits("rpm:60/min", resource="closed")

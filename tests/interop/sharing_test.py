@@ -10,12 +10,16 @@ STINT_TEST_SEED=N repeats the random alternation of a run that printed N.
 import asyncio
 import os
 import random
+import threading
 import unittest
 
 from peers import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, SECOND_MS, SharedTableTest
 
 SEED = int(os.environ.get("STINT_TEST_SEED", random.SystemRandom().randrange(1, 100_000)))
 MIDNIGHT_MS = NOON_MS + DAY_MS // 2
+# When clocks in Berlin go forward, and back: at 01:00 UTC.
+SUMMER_BEGINS_MS = 1_806_195_600_000
+SUMMER_ENDS_MS = 1_824_944_400_000
 
 
 class SharingTest(SharedTableTest):
@@ -37,13 +41,19 @@ class SharingTest(SharedTableTest):
                     refused += 1
         return admitted
 
-    def assert_agree(self, programs, wanted, entity="user-1", resource="api", resets_at_ms=None):
-        """All programs say that `wanted` remains, in whole tokens, and when it comes back."""
+    def assert_agree(self, programs, wanted, entity="user-1", resource="api", resets_at_ms=None,
+                     alike=()):
+        """All programs say that `wanted` remains, in whole tokens, and when it comes back; of the
+        limits `alike`, that the same remains."""
+        remains = {}
         for program in programs:
             seen = self.own(program.available(entity, resource), entity)
             remaining = {name: int(self.whole(status.remaining))
                          for (_, name), status in seen.items() if name in wanted}
             self.assertEqual(remaining, wanted, program)
+            for name in alike:
+                whole = self.whole(seen[entity, name].remaining)
+                self.assertEqual(whole, remains.setdefault(name, whole), program)
             for name, instant in (resets_at_ms or {}).items():
                 self.assertEqual(seen[entity, name].resets_at_ms, instant, program)
 
@@ -109,11 +119,31 @@ class Alternating(SharingTest):
             for key, status in theirs.limits.items():
                 same = ours.limits[key]
                 self.assertEqual((status.exceeded, status.capacity, status.resets_at_ms),
-                                 (same.exceeded, same.capacity,
-                                  same.resets_at_ms if status.resets_at_ms else None), key)
+                                 (same.exceeded, same.capacity, same.resets_at_ms), key)
                 self.assertEqual(status.remaining, self.whole(same.remaining))
                 # The package adds up to a millisecond to waits.
                 self.assertLessEqual(abs(status.retry_after_ms - same.retry_after_ms), 1, key)
+
+    def test_calendars_reset_at_the_same_instant_beside_changes_of_the_clock(self):
+        crons = {"night": "0 0 * * *", "skipped": "30 2 * * *", "after": "0 3 * * *",
+                 "sunday": "0 0 * * 0", "month": "0 0 1 * *"}
+        self.set_limits("stint", {name: f"{name}:10@{cron}@Europe/Berlin"
+                                  for name, cron in crons.items()}, resource="api")
+        for change_ms in (SUMMER_BEGINS_MS, SUMMER_ENDS_MS):
+            for passed_ms in (-DAY_MS, -2 * HOUR_MS, -30 * MINUTE_MS - 1, -1, 0, 30 * MINUTE_MS,
+                              HOUR_MS, DAY_MS):
+                self.clock.now_ms = change_ms + passed_ms
+                entity = f"user-{self.clock.now_ms}"
+                self.assertTrue(self.python.acquire(entity, "api", dict.fromkeys(crons, 10)))
+                ours = self.stint.acquire(entity, "api", dict.fromkeys(crons, 1))
+                theirs = self.python.acquire(entity, "api", dict.fromkeys(crons, 1))
+                self.assertFalse(ours or theirs)
+                for name in crons:
+                    with self.subTest(cron=crons[name], change=change_ms, passed=passed_ms):
+                        self.assertEqual(ours.limits[entity, name].resets_at_ms,
+                                         theirs.limits[entity, name].resets_at_ms)
+                        self.assertGreater(ours.limits[entity, name].resets_at_ms,
+                                           self.clock.now_ms)
 
     def test_cascade(self):
         for creator in ("stint", "python"):
@@ -611,29 +641,47 @@ class Bursts(SharingTest):
 class Competing(SharingTest):
     """Many calls of both programs at the same time, while the clock stands still."""
 
+    # Neither program's alone are as many as the quotas of the tests, both programs' are more.
     CALLS = 120
 
-    def compete(self, consume, entity="user-1"):
-        """How many calls each program had admitted."""
+    def compete(self, consume, entity="user-1", correct=None, meanwhile=lambda: None):
+        """How many calls each program had admitted. Each gives back what `correct` says;
+        `meanwhile` is done at the same time."""
         drivers = [self.new_driver(), self.new_driver()]
         pythons = [self.python, self.new_python()]
-        for driver in drivers:
-            driver.start_burst(entity, "api", consume, self.CALLS, 4)
+        everybody = threading.Barrier(len(pythons) + 1)
+        theirs = [0] * len(pythons)
 
         async def one(python, gate):
             # pylint: disable=protected-access
             async with gate:
-                return bool(await python._acquire(entity, "api", consume, None))
+                return bool(await python._acquire(entity, "api", consume, correct))
 
         async def all_of(python):
             gate = asyncio.Semaphore(4)
             return sum(await asyncio.gather(*(one(python, gate) for _ in range(self.CALLS // 2))))
 
-        theirs = [python.run(all_of(python)) for python in pythons]
+        def run(number):
+            everybody.wait()
+            theirs[number] = pythons[number].run(all_of(pythons[number]))
+
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(len(pythons))]
+        for thread in threads:
+            thread.start()
+        everybody.wait()
+        release = {limit: -amount for limit, amount in (correct or {}).items()}
+        for driver in drivers:
+            driver.start_burst(entity, "api", consume, self.CALLS, 4, release)
+        meanwhile()
+        for thread in threads:
+            thread.join()
         counts = [driver.receive()["counts"] for driver in drivers]
         for count in counts:
             self.assertLessEqual(count.keys(), {"admitted", "rejected", "conflict"})
-        return sum(count.get("admitted", 0) for count in counts), sum(theirs)
+        ours = sum(count.get("admitted", 0) for count in counts)
+        self.assertGreater(ours, 0)
+        self.assertGreater(sum(theirs), 0)
+        return ours, sum(theirs)
 
     def admitted_in_all(self, consume, entity="user-1"):
         """By whoever, as long as something is left."""
@@ -643,37 +691,61 @@ class Competing(SharingTest):
         return ours + theirs + left
 
     def test_rate(self):
-        self.set_limits("stint", {"rpm": "rpm:100/min"}, resource="api")
-        self.assertEqual(self.admitted_in_all({"rpm": 1}), 100)
+        self.set_limits("stint", {"rpm": "rpm:300/min"}, resource="api")
+        self.assertEqual(self.admitted_in_all({"rpm": 1}), 300)
 
     def test_calendar_quota_at_its_edge(self):
-        self.set_limits("stint", {"day": "day:100@0 0 * * *"}, resource="api")
+        self.set_limits("stint", {"day": "day:300@0 0 * * *"}, resource="api")
         self.assertTrue(self.python.acquire("user-1", "api", {"day": 60}))
         self.clock.now_ms = MIDNIGHT_MS
-        self.assertEqual(self.admitted_in_all({"day": 1}), 100)
+        self.assertEqual(self.admitted_in_all({"day": 1}), 300)
 
     def test_session_quota_as_its_window_opens(self):
-        self.set_limits("stint", {"session": "session:100+5h"}, resource="api")
+        self.set_limits("stint", {"session": "session:300+5h"}, resource="api")
         self.assertTrue(self.stint.acquire("user-1", "api", {"session": 60}))
         self.clock.advance(6 * HOUR_MS)
-        self.assertEqual(self.admitted_in_all({"session": 1}), 100)
+        self.assertEqual(self.admitted_in_all({"session": 1}), 300)
         self.assert_agree([self.stint, self.python], {"session": 0},
                           resets_at_ms={"session": self.clock.now_ms + 5 * HOUR_MS})
 
     def test_new_bucket(self):
-        self.set_limits("python", {"rpm": "rpm:100/min", "session": "session:90+5h"},
+        self.set_limits("python", {"rpm": "rpm:300/min", "session": "session:290+5h"},
                         resource="api")
-        self.assertEqual(self.admitted_in_all({"rpm": 1, "session": 1}), 90)
+        self.assertEqual(self.admitted_in_all({"rpm": 1, "session": 1}), 290)
         self.assert_agree([self.stint, self.python], {"rpm": 10, "session": 0})
 
     def test_children_of_one_parent(self):
         self.create_entity("stint", "org-1")
         for child in ("user-1", "user-2"):
             self.create_entity("python", child, "org-1", cascade=True)
-        self.set_limits("stint", {"day": "day:70@0 0 * * *"}, resource="api")
-        self.assertEqual(self.admitted_in_all({"day": 1}, "user-1") +
-                         self.admitted_in_all({"day": 1}, "user-2"), 70)
+        self.set_limits("stint", {"day": "day:700@0 0 * * *"}, resource="api")
+        first = sum(self.compete({"day": 1}, "user-1"))
+        self.assertEqual(first + self.admitted_in_all({"day": 1}, "user-2"), 700)
         self.assert_agree([self.stint, self.python], {"day": 0}, entity="org-1")
+
+    def test_what_is_given_back_is_given_back_once(self):
+        """Of three that are taken, two come back."""
+        self.set_limits("stint", {"rpm": "rpm:2000/min", "day": "day:2000@0 0 * * *"},
+                        resource="api")
+        admitted = sum(self.compete({"rpm": 3, "day": 3}, correct={"rpm": -2, "day": -2}))
+        self.assert_agree([self.stint, self.python],
+                          {"rpm": 2000 - admitted, "day": 2000 - admitted})
+
+    def test_limits_change_and_a_window_ends(self):
+        self.set_limits("stint", {"session": "session:1000+5h"}, resource="api")
+        opened_ms = self.clock.now_ms
+        self.compete({"session": 1}, meanwhile=lambda: self.set_limits(
+            "stint", {"session": "session:300+5h"}, resource="api"))
+        # Longer than either keeps configuration.
+        self.clock.advance(2 * MINUTE_MS)
+        programs = [self.stint, self.python]
+        self.take_in_turn(programs, {"session": 1})
+        self.assert_agree(programs, {"session": 0},
+                          resets_at_ms={"session": opened_ms + 5 * HOUR_MS})
+        self.clock.now_ms = opened_ms + 5 * HOUR_MS
+        self.assertEqual(self.admitted_in_all({"session": 1}), 300)
+        self.assert_agree([self.stint, self.python], {"session": 0},
+                          resets_at_ms={"session": self.clock.now_ms + 5 * HOUR_MS})
 
 
 class RandomAlternation(SharingTest):
@@ -689,8 +761,10 @@ class RandomAlternation(SharingTest):
         self.set_limits("stint", {"rpm": "rpm:60/min", "day": "day:200@0 0 * * *",
                                   "session": "session:80+5h"}, resource="api")
         programs = self.programs()
-        used_today, used_in_window = 0, 0
-        day, window_end = self.clock.now_ms // DAY_MS, 0
+        used_today, used_in_window, used_of_rate = 0, 0, 0
+        began_ms = self.clock.now_ms
+        day, window_end = began_ms // DAY_MS, 0
+        answers = {True: 0, False: 0}
         for step in range(self.STEPS):
             passed = rng.choice((0, 0, 1, 900, 20 * SECOND_MS, 3 * MINUTE_MS, HOUR_MS))
             self.clock.advance(passed)
@@ -704,21 +778,29 @@ class RandomAlternation(SharingTest):
                        "session": rng.randrange(1, 12)}
             correct = None
             if rng.random() < 0.4:
-                correct = {name: -rng.randrange(amount) for name, amount in consume.items()}
+                # Given back, or taken in addition, into debt if need be.
+                correct = {name: rng.randrange(1 - amount, 4) for name, amount in consume.items()}
             outcome = program.acquire("user-1", "api", consume, correct)
-            if outcome:
-                if now >= window_end:
-                    window_end = now + 5 * HOUR_MS
-                for name, amount in (correct or {}).items():
-                    consume[name] += amount
-                used_today += consume["day"]
-                used_in_window += consume["session"]
+            answers[bool(outcome)] += 1
             with self.subTest(step=step, program=program, now=now):
-                self.assertLessEqual(used_today, 200)
-                self.assertLessEqual(used_in_window, 80)
+                if outcome:
+                    self.assertLessEqual(used_today + consume["day"], 200)
+                    self.assertLessEqual(used_in_window + consume["session"], 80)
+                    # A full bucket is spent twice by the package.
+                    self.assertLessEqual(used_of_rate + consume["rpm"],
+                                         2 * 60 + (now - began_ms) / SECOND_MS)
+                    if now >= window_end:
+                        window_end = now + 5 * HOUR_MS
+                    for name, amount in (correct or {}).items():
+                        consume[name] += amount
+                    used_today += consume["day"]
+                    used_in_window += consume["session"]
+                    used_of_rate += consume["rpm"]
                 for entity in ("user-1", "org-1"):
                     self.assert_agree(programs, {"day": 200 - used_today,
-                                                 "session": 80 - used_in_window}, entity=entity)
+                                                 "session": 80 - used_in_window}, entity=entity,
+                                      alike=("rpm",))
+        self.assertGreater(min(answers.values()), 0, answers)
         self.assertEqual(self.stint.run("store", "check")["problem_count"], 0)
 
 

@@ -8,7 +8,7 @@ import json
 import tempfile
 import unittest
 
-from peers import SCHEMA_VERSION, SECOND_MS, Python, SharedTableTest, Stint
+from peers import SCHEMA_VERSION, SECOND_MS, Driver, Python, SharedTableTest, Stint
 
 OTHER = "tenant-b"
 # Those that the package is asked for; the rest of a description is the service's.
@@ -126,6 +126,25 @@ class Namespaces(SharedTableTest):
                           if item["PK"]["S"].startswith(registered + "/")], [])
 
 
+    def test_deleted_and_recovered_by_the_package_under_a_running_stint(self):
+        registered = self.stint.run("namespace", "register", OTHER)["id"]
+        stint = Stint.on_table(self.server, self.table, self.clock, namespace=OTHER)
+        stint.set_limits("rpm:10/min", resource="api")
+        driver = Driver(stint)
+        self.addCleanup(driver.close)
+        self.assertTrue(driver.acquire("user-1", "api", {"rpm": 1}))
+        repository = self.python.repository
+        self.python.run(repository.delete_namespace(OTHER))
+        # The driver goes by what it looked up last; what it takes stays in the namespace.
+        self.assertTrue(driver.acquire("user-1", "api", {"rpm": 2}))
+        self.assertEqual(self.error_of("namespace", "show", OTHER), "not_found")
+        self.assertEqual(self.python.run(repository.recover_namespace(registered)), OTHER)
+        self.assertEqual(self.stint.run("namespace", "show", OTHER)["id"], registered)
+        self.assertTrue(driver.acquire("user-1", "api", {"rpm": 3}))
+        for program in (stint, driver, self.new_python(namespace=OTHER)):
+            self.assert_amounts(program.available("user-1", "api"), {"rpm": 4}, "user-1")
+
+
 class Versions(SharedTableTest):
     def version(self):
         return self.python.run(self.python.repository.get_version_record())
@@ -150,6 +169,16 @@ class Versions(SharedTableTest):
         self.stint.set_limits("rpm:10/min!soft", resource="api")
         self.assertEqual(self.version()["client_min_version"], "0.17.0")
         self.stint.set_limits("session:10+5h", resource="api")
+        self.assertEqual(self.version()["client_min_version"], "0.17.0")
+
+    def test_rises_with_policies(self):
+        self.stint.set_limits("rpm:10/min", resource="api")
+        driver = self.new_driver()
+        driver.call("set_access", resource="api", access="disabled")
+        self.assertEqual(self.version()["client_min_version"], "0.0.0")
+        driver.call("set_cascade", resource="api", cascade=True)
+        self.assertEqual(self.version()["client_min_version"], "0.16.0")
+        driver.call("set_access", resource="api", access="bypass")
         self.assertEqual(self.version()["client_min_version"], "0.17.0")
 
     def test_refuse_both(self):

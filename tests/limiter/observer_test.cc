@@ -466,6 +466,22 @@ TEST_F(Observed, FanoutThatFailed) {
   EXPECT_EQ(events.count(EventKind::kCallFailed), 1);
 }
 
+TEST_F(Observed, AChangeOfPoliciesThatIsRepeatedReachesTheBucketsThatItMissed) {
+  const LimitList limits = {Limit::per_hour("rph", 10)};
+  limiter.set_limits(Scope::resource(kApi), limits).value();
+  ASSERT_TRUE(acquire({{"rph", 1}}).value());
+  // Numbers alone are brought to no bucket, however often they are set.
+  EXPECT_EQ(limiter.set_limits(Scope::resource(kApi), limits).value().buckets, 0);
+  const auto disable = [&] {
+    return limiter.set_limits(Scope::resource(kApi), limits, {.access = AccessPolicy::kDisabled});
+  };
+  faulty->plan(Fault::unavailable().on(RequestKind::kQuery));
+  EXPECT_FALSE(disable());
+  EXPECT_EQ(events.count(EventKind::kFanoutIncomplete), 1);
+  EXPECT_EQ(disable().value().buckets, 1);
+  EXPECT_EQ(acquire({{"rph", 1}}).value().outcome(), Outcome::kDisabled);
+}
+
 TEST_F(Observed, RefusedForItsDeadlineIsNoErrorOfTheStore) {
   warm_up();
   faulty->plan(Fault::unavailable().onwards());

@@ -144,12 +144,22 @@ namespace stint::store {
 inline void PrintTo(const ImagePtr& image, std::ostream* out) {
   *out << (image ? to_dynamo_json(*image) : "no item");
 }
-inline void PrintTo(Outcome outcome, std::ostream* out) {
-  constexpr const char* kNames[] = {"kOk",        "kConditionFailed", "kConflict",
-                                    "kThrottled", "kUnavailable",     "kUnknown",
-                                    "kInvalid",   "kCorrupt",         "kDenied"};
-  *out << kNames[static_cast<int>(outcome)];
+inline const char* name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kOk: return "kOk";
+    case Outcome::kConditionFailed: return "kConditionFailed";
+    case Outcome::kConflict: return "kConflict";
+    case Outcome::kThrottled: return "kThrottled";
+    case Outcome::kUnavailable: return "kUnavailable";
+    case Outcome::kUnknown: return "kUnknown";
+    case Outcome::kInvalid: return "kInvalid";
+    case Outcome::kCorrupt: return "kCorrupt";
+    case Outcome::kDenied: return "kDenied";
+    case Outcome::kMissing: return "kMissing";
+  }
+  return "no outcome";
 }
+inline void PrintTo(Outcome outcome, std::ostream* out) { *out << name_of(outcome); }
 inline void PrintTo(const Cost& cost, std::ostream* out) {
   *out << "read " << cost.read_units << ", write " << cost.write_units << ", index "
        << cost.index_write_units;
