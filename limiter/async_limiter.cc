@@ -211,12 +211,14 @@ class AsyncCall : public internal::PendingState, private limiter::AsyncDriver {
     try {
       auto unasked = core_.answer_unasked([this](ops::Context& cx) { return make(cx); });
       if (unasked) return end(*std::move(unasked));
-      role_ =
+      Resolutions::Role role =
           resolutions_.join(deadline_, [this](const Status& resolved, Steady::time_point deadline) {
             take_resolution(resolved, deadline);
           });
-      told = role_ != Resolutions::Role::kAlone;
-      if (role_ == Resolutions::Role::kWaits) return;
+      // Told already, perhaps, and gone.
+      if (role == Resolutions::Role::kWaits) return;
+      told = role == Resolutions::Role::kFirst;
+      role_ = role;
       resolving_.emplace(core_.look_up_name_space(random_));
       resolving_->start(runner());
       // Others may wait for it, so that it goes on when this call is given up.
