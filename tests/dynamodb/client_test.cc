@@ -115,7 +115,8 @@ class SlowProvider : public CredentialProvider {
 // Gives keys once. Afterwards it gives an error, or does not answer at all.
 class OnceProvider : public CredentialProvider {
  public:
-  explicit OnceProvider(std::optional<Error> afterwards) : afterwards_(std::move(afterwards)) {}
+  OnceProvider() = default;
+  explicit OnceProvider(Error afterwards) : afterwards_(std::move(afterwards)) {}
 
   void get(Done done) override {
     if (!given_.exchange(true)) return done(std::make_shared<const Credentials>(keys("one")));
@@ -697,7 +698,7 @@ TEST(Client, CredentialsThatAreLostOnTheWay) {
 // A source that hangs is no refusal, although the service refused what it gave before.
 TEST(Client, CredentialsThatDoNotComeAnew) {
   ScriptedServer server(std::vector<Step>{refusal(400, "ExpiredTokenException")});
-  auto provider = std::make_shared<OnceProvider>(std::nullopt);
+  auto provider = std::make_shared<OnceProvider>();
   CallTrouble trouble = trouble_of(write(*client_of(server.url(), provider), kSoon));
   EXPECT_FALSE(trouble.service);
   EXPECT_FALSE(trouble.no_credentials);
