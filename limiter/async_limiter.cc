@@ -32,10 +32,6 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-std::optional<Error> trouble_of(const Result<ops::Acquired>& acquired) {
-  return acquired ? std::nullopt : std::optional<Error>(acquired.error());
-}
-
 /// Memory ran out, or the caller's clock threw.
 Error broken_off(bool store_asked) {
   return Error(store_asked ? ErrorCode::kOutcomeUnknown : ErrorCode::kUnavailable,
@@ -370,7 +366,6 @@ class AsyncLimiter::Impl final : public internal::LeaseEnder {
 
   PendingCall acquire(AcquireRequest request, Callback<Result<Decision>> done);
   PendingCall end_lease(LeaseCall::How how, Lease lease, Callback<Settled> done);
-  Result<Decision> acquire_here(const AcquireRequest& request, const std::atomic<bool>& given_up);
   PendingCall available(std::string entity, std::string resource, std::vector<Consume> need,
                         Callback<Result<Availability>> done);
 
@@ -440,7 +435,7 @@ class AsyncLimiter::Impl::AcquireCall final : public AsyncCall<Result<ops::Acqui
       return;
     }
     if (!limiter::Core::has_to_be_undone(acquired)) {
-      done_(core().end_given_up(request_, trouble_of(acquired)));
+      done_(core().end_given_up(request_, acquired ? nullptr : &acquired.error()));
       return;
     }
     impl_.begin_lease_call(LeaseCall::How::kUndo, std::move(lease_),
@@ -524,26 +519,11 @@ PendingCall AsyncLimiter::Impl::acquire(AcquireRequest request, Callback<Result<
   }
   auto shared = std::make_shared<const AcquireRequest>(std::move(request));
   return run_blocking<Result<Decision>>(
-      [this, shared](const std::atomic<bool>& given_up) { return acquire_here(*shared, given_up); },
+      [this, shared](const std::atomic<bool>& given_up) {
+        return core_->acquire(*shared, &given_up);
+      },
       [this, shared](const Error& error) { return core_->fail(*shared, error, *core_); },
       std::move(done));
-}
-
-Result<Decision> AsyncLimiter::Impl::acquire_here(const AcquireRequest& request,
-                                                  const std::atomic<bool>& given_up) {
-  Steady::time_point start = Steady::now();
-  if (given_up) return core_->end_given_up(request, std::nullopt);
-  if (Status valid = ops::validate_acquire(request); !valid) {
-    return core_->fail(request, valid.error(), *core_);
-  }
-  internal::LeaseStatePtr lease = internal::new_lease_state(*core_);
-  Result<ops::Acquired> acquired = core_->take(request, start, lease->record());
-  if (!given_up) return core_->decide(request, std::move(acquired), std::move(lease));
-  if (!limiter::Core::has_to_be_undone(acquired)) {
-    return core_->end_given_up(request, trouble_of(acquired));
-  }
-  Status undone = core_->undo(lease->record());
-  return core_->end_undone(request, lease->record(), undone);
 }
 
 PendingCall AsyncLimiter::Impl::end_lease(LeaseCall::How how, Lease lease, Callback<Settled> done) {

@@ -205,20 +205,22 @@ Result<const std::string*> Core::name_space(Steady::time_point at, Steady::time_
   return learn_name_space(run(look_up_name_space(random), driver_setup(deadline)), at);
 }
 
-Result<Decision> Core::acquire(const AcquireRequest& request) {
+Result<Decision> Core::acquire(const AcquireRequest& request, const std::atomic<bool>* given_up) {
+  const auto is_given_up = [given_up] { return given_up != nullptr && *given_up; };
   Steady::time_point start = Steady::now();
+  if (is_given_up()) return end_given_up(request, nullptr);
   if (Status valid = ops::validate_acquire(request); !valid) {
     return fail(request, valid.error(), *this);
   }
   internal::LeaseStatePtr lease = internal::new_lease_state(*this);
-  Result<ops::Acquired> acquired = take(request, start, lease->record());
-  return decide(request, std::move(acquired), std::move(lease));
-}
-
-Result<ops::Acquired> Core::take(const AcquireRequest& request, Steady::time_point start,
-                                 ops::LeaseRecord& lease) {
-  return call([&](ops::Context& cx) { return ops::acquire(cx, request, lease); }, request.timeout,
-              start);
+  Result<ops::Acquired> acquired =
+      call([&](ops::Context& cx) { return ops::acquire(cx, request, lease->record()); },
+           request.timeout, start);
+  if (!is_given_up()) return decide(request, std::move(acquired), std::move(lease));
+  if (!has_to_be_undone(acquired)) {
+    return end_given_up(request, acquired ? nullptr : &acquired.error());
+  }
+  return end_undone(request, lease->record(), undo(lease->record()));
 }
 
 Result<Decision> Core::decide(const AcquireRequest& request, Result<ops::Acquired> acquired,
@@ -261,8 +263,8 @@ Result<Decision> Core::fail(const AcquireRequest& request, const Error& error,
   return Decision::admitted({}, Lease(std::move(lease)));
 }
 
-Error Core::end_given_up(const AcquireRequest& request, const std::optional<Error>& trouble) {
-  bool unknown = trouble && trouble->code() == ErrorCode::kOutcomeUnknown;
+Error Core::end_given_up(const AcquireRequest& request, const Error* trouble) {
+  bool unknown = trouble != nullptr && trouble->code() == ErrorCode::kOutcomeUnknown;
   Error error = unknown ? *trouble : cancelled();
   report(EventKind::kCallFailed, request, &error);
   return error;

@@ -149,10 +149,9 @@ class Core final : public internal::LeaseEnder {
     return result;
   }
 
-  Result<Decision> acquire(const AcquireRequest& request);
-  /// The operation of `acquire` on this thread; `lease` is filled in.
-  Result<ops::Acquired> take(const AcquireRequest& request, Steady::time_point start,
-                             ops::LeaseRecord& lease);
+  /// On this thread. `given_up`, if not null: whether its caller has given it up.
+  Result<Decision> acquire(const AcquireRequest& request,
+                           const std::atomic<bool>* given_up = nullptr);
 
   /// The decision that a finished operation stands for; `lease` is what it filled in. Tells the
   /// observer.
@@ -168,13 +167,11 @@ class Core final : public internal::LeaseEnder {
     return acquired.ok() && acquired->outcome == Outcome::kAdmitted;
   }
   /// What a call answers that its caller has given up and that took nothing, as far as known:
-  /// `trouble` is what it met. Tells the observer.
-  Error end_given_up(const AcquireRequest& request, const std::optional<Error>& trouble);
+  /// `trouble`, if not null, is what it met. Tells the observer.
+  Error end_given_up(const AcquireRequest& request, const Error* trouble);
   /// The same of one that had taken, `undone` being how giving back went. Tells the observer.
   Error end_undone(const AcquireRequest& request, const ops::LeaseRecord& lease,
                    const Status& undone);
-  /// Gives back what such a call took, on this thread.
-  Status undo(ops::LeaseRecord& lease);
 
   // Leases.
   Status settle_lease(ops::LeaseRecord& lease) override;
@@ -192,6 +189,8 @@ class Core final : public internal::LeaseEnder {
   void forget_caches() { caches_.clear(); }
 
  private:
+  /// Gives back what a lease holds, on this thread.
+  Status undo(ops::LeaseRecord& lease);
   void report(const Event& event) {
     if (options_.observer != nullptr) options_.observer->on_event(event);
   }
