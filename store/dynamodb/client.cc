@@ -31,7 +31,6 @@ constexpr milliseconds kSmallestOffset = std::chrono::seconds(2);
 constexpr std::chrono::seconds kLookAtDateEvery{10};
 // With less time than that, a repetition would mostly turn "not applied" into "unknown".
 constexpr milliseconds kShortestAttempt{10};
-constexpr const char* kShutDown = "the client was shut down";
 
 TimePoint system_now() {
   return std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
@@ -265,13 +264,10 @@ class SigningClient final : public std::enable_shared_from_this<SigningClient> {
  private:
   // Every step is reached with the client held by whoever calls.
   void attempt(const OperationPtr& operation) {
-    if (closed_.load()) {
+    const bool closed = closed_.load();
+    if (closed || Steady::now() >= operation->deadline) {
       if (operation->attempts == 0) operation->met.text = "nothing was sent";
-      return give_up(*operation, kShutDown);
-    }
-    if (Steady::now() >= operation->deadline) {
-      if (operation->attempts == 0) operation->met.text = "nothing was sent";
-      return give_up(*operation, "the deadline passed");
+      return give_up(*operation, closed ? kShutDown : "the deadline passed");
     }
     const unsigned wait = ++operation->waits;
     operation->awaited.store(wait);

@@ -37,7 +37,6 @@ constexpr std::size_t kMaxHeaderBytes = 64 << 10;
 // Memory that is set aside because a reply says how long it will be: it may lie.
 constexpr std::size_t kMaxReservedBytes = 1 << 20;
 constexpr int kEventsAtOnce = 128;
-constexpr const char* kShutDown = "the client was shut down";
 constexpr std::uint64_t kWakeEvent = ~std::uint64_t{0};
 
 // What is handed to the client's thread.

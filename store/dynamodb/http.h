@@ -56,6 +56,9 @@ struct HttpReply {
   std::string_view header(std::string_view name) const;
 };
 
+/// The message of what ends because its client does.
+inline constexpr const char* kShutDown = "the client was shut down";
+
 /// Sends requests on a thread of its own. When all connections are in use, requests wait in order;
 /// one that has waited for most of its time is not begun, since it could hardly be answered in the
 /// rest. Redirects are answered like any other reply; a request is put on the wire at most once.
