@@ -20,6 +20,7 @@
 #include "stint/stint.h"
 #include "store/memory/memory_engine.h"
 #include "tests/limiter/later_engine.h"
+#include "tests/limiter/support.h"
 
 namespace stint::test {
 namespace {
@@ -85,7 +86,7 @@ TEST_F(AsioTokens, FuturesAndMoveOnlyHandlersComplete) {
 }
 
 TEST(AsioCancellation, WhatIsCancelledLeavesNothingTaken) {
-  auto engine = std::make_shared<LaterEngine>(store::make_memory_engine(across_a_network()));
+  auto engine = std::make_shared<LaterEngine>(store::make_memory_engine(lean_table()));
   AsyncLimiter limiter(limiter::open_store(engine, StoreOptions()).value());
   limiter.blocking().set_limits("user", "api", {Limit::session("s", 100, 1h)}).value();
   const auto left = [&limiter] {

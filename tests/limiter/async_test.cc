@@ -63,6 +63,16 @@ class AsyncLater : public ::testing::Test {
                             [&answer](Result<Decision> got) { answer.emplace(std::move(got)); });
   }
 
+  /// Of a limiter that has to look the namespace up.
+  LimiterOptions fresh_options() { return {.clock = &clock, .seed = seed() + 1}; }
+  /// Begins an acquire of one token that may take so long, and keeps what it answers.
+  void begin_within(AsyncLimiter& by, Millis timeout, std::optional<Result<Decision>>& answer) {
+    AcquireRequest take = request(1);
+    take.timeout = timeout;
+    by.acquire(std::move(take),
+               [&answer](Result<Decision> got) { answer.emplace(std::move(got)); });
+  }
+
   /// Past the engine that waits.
   store::ImagePtr item(const store::Key& key) {
     store::GetRequest get(key, store::Consistency::kStrong);
@@ -78,7 +88,7 @@ class AsyncLater : public ::testing::Test {
 
   FakeClock clock{instant("2026-11-01T10:00:00Z")};
   std::shared_ptr<FaultyStore> faulty =
-      std::make_shared<FaultyStore>(store::make_memory_engine(across_a_network()));
+      std::make_shared<FaultyStore>(store::make_memory_engine(lean_table()));
   std::shared_ptr<LaterEngine> engine = std::make_shared<LaterEngine>(faulty);
   Events events;
   std::unique_ptr<AsyncLimiter> limiter = std::make_unique<AsyncLimiter>(
@@ -299,8 +309,7 @@ TEST_F(AsyncLater, ACancelledCallLooksUpWhatBecameOfItsWrite) {
 }
 
 TEST_F(AsyncLater, OneCallLooksTheNamespaceUpForAll) {
-  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
-                     LimiterOptions{.clock = &clock, .seed = seed() + 1});
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(), fresh_options());
   int started = engine->started();
   std::vector<std::optional<Result<Decision>>> answers(20);
   for (auto& answer : answers) {
@@ -316,15 +325,11 @@ TEST_F(AsyncLater, OneCallLooksTheNamespaceUpForAll) {
 }
 
 TEST_F(AsyncLater, ACallThatMayNotWaitSoLongLooksTheNamespaceUpItself) {
-  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
-                     LimiterOptions{.clock = &clock, .seed = seed() + 1});
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(), fresh_options());
   std::optional<Result<Decision>> patient;
-  AcquireRequest take = request(1);
-  take.timeout = Millis(60'000);
-  fresh.acquire(take, [&](Result<Decision> got) { patient.emplace(std::move(got)); });
+  begin_within(fresh, Millis(60'000), patient);
   std::optional<Result<Decision>> hasty;
-  take.timeout = Millis(30'000);
-  fresh.acquire(take, [&](Result<Decision> got) { hasty.emplace(std::move(got)); });
+  begin_within(fresh, Millis(30'000), hasty);
   ASSERT_EQ(engine->waiting(), 2u);
   engine->answer_one(1);
   while (engine->waiting() > 1) engine->answer_one(1);
@@ -337,15 +342,11 @@ TEST_F(AsyncLater, ACallThatMayNotWaitSoLongLooksTheNamespaceUpItself) {
 }
 
 TEST_F(AsyncLater, ALookUpThatFailedInLessTimeIsMadeAnewByACallThatHasMore) {
-  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(),
-                     LimiterOptions{.clock = &clock, .seed = seed() + 1});
+  AsyncLimiter fresh(limiter::open_store(engine, StoreOptions()).value(), fresh_options());
   std::optional<Result<Decision>> hasty;
-  AcquireRequest take = request(1);
-  take.timeout = Millis(30'000);
-  fresh.acquire(take, [&](Result<Decision> got) { hasty.emplace(std::move(got)); });
+  begin_within(fresh, Millis(30'000), hasty);
   std::optional<Result<Decision>> patient;
-  take.timeout = Millis(60'000);
-  fresh.acquire(take, [&](Result<Decision> got) { patient.emplace(std::move(got)); });
+  begin_within(fresh, Millis(60'000), patient);
   ASSERT_EQ(engine->waiting(), 1u);
   faulty->plan(Fault::unavailable());
   engine->answer_one();

@@ -61,18 +61,11 @@ class Contention : public ::testing::Test {
   static constexpr std::int64_t kToken = 1000;
 
   Contention()
-      : memory(store::make_memory_engine(shared())),
+      : memory(store::make_memory_engine(lean_table())),
         engine(std::make_shared<Interleaver>(memory)),
         limiter(limiter::open_store(engine, {}).value(), options()),
         other(limiter::open_store(memory, {}).value(), options()) {}
 
-  static store::Capabilities shared() {
-    store::Capabilities capabilities;
-    capabilities.shared_writers = true;
-    capabilities.burst_tolerance_divisor = 16;
-    capabilities.partition_write_ceiling = 1000;
-    return capabilities;
-  }
   LimiterOptions options() {
     LimiterOptions options;
     options.clock = &clock;
@@ -317,7 +310,7 @@ TEST_F(Contention, Decision27_ChangePinsWhatItMoves) {
 }
 
 TEST_F(Contention, R63_TransactionInTheWayIsRetried) {
-  auto faulty = std::make_shared<FaultyStore>(store::make_memory_engine(shared()));
+  auto faulty = std::make_shared<FaultyStore>(store::make_memory_engine(lean_table()));
   Limiter own(limiter::open_store(faulty, {}).value(), options());
   own.set_limits(Scope::resource(kApi), {Limit::rate("rate", 100, 1, 10s)}).value();
   ASSERT_TRUE(own.acquire(request({{"rate", 1}})).value());

@@ -23,14 +23,6 @@ namespace {
 constexpr const char* kParent = "parent";
 constexpr int kMostRequests = 60;
 
-store::Capabilities shared_table() {
-  store::Capabilities capabilities;
-  capabilities.shared_writers = true;
-  capabilities.burst_tolerance_divisor = 16;
-  capabilities.partition_write_ceiling = 1000;
-  return capabilities;
-}
-
 /// A limiter on a store that fails on command, and others that see it healthy.
 class World {
  public:
@@ -263,7 +255,7 @@ void check(const Scenario& scenario, const Answer& answer, const World& world,
 class FaultSweep : public testing::TestWithParam<bool> {
  protected:
   static store::Capabilities capabilities() {
-    return GetParam() ? shared_table() : store::Capabilities();
+    return GetParam() ? lean_table() : store::Capabilities();
   }
 
   /// One run with one fault. Whether the fault struck.
@@ -458,7 +450,7 @@ class Interference final : public store::Engine {
 class Race {
  public:
   Race()
-      : engine_(store::make_memory_engine(shared_table())),
+      : engine_(store::make_memory_engine(lean_table())),
         between_(std::make_shared<Interference>(engine_)),
         mine(limiter::open_store(between_, {}).value(), options()),
         theirs(limiter::open_store(engine_, {}).value(), options()) {

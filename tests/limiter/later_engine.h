@@ -109,15 +109,6 @@ class HeldEngine final : public store::Engine {
   bool held_ = false;
 };
 
-/// Of an engine that limiters await and do not block on.
-inline store::Capabilities across_a_network() {
-  store::Capabilities capabilities;
-  capabilities.shared_writers = true;
-  capabilities.partition_write_ceiling = 1000;
-  capabilities.burst_tolerance_divisor = 16;
-  return capabilities;
-}
-
 }  // namespace stint::test
 
 #endif  // STINT_TESTS_LIMITER_LATER_ENGINE_H_

@@ -590,13 +590,7 @@ RC_GTEST_PROP(BurstBound, Decision15_HoldsOnAnEmbeddedStore, ()) {
   bound_holds(store::Capabilities());
 }
 
-RC_GTEST_PROP(BurstBound, Decision15_P94_HoldsOnASharedTable, ()) {
-  store::Capabilities capabilities;
-  capabilities.shared_writers = true;
-  capabilities.burst_tolerance_divisor = 16;
-  capabilities.partition_write_ceiling = 1000;
-  bound_holds(capabilities);
-}
+RC_GTEST_PROP(BurstBound, Decision15_P94_HoldsOnASharedTable, ()) { bound_holds(lean_table()); }
 
 TEST(BurstBound, R91_ABucketSpentTwiceIsBeyondTheBound) {
   // 190 of a bucket of 100 that refills 20 a second, within 50 ms.

@@ -60,10 +60,7 @@ bool is_shared(const std::string& name) {
 }
 
 store::Capabilities shared_table() {
-  store::Capabilities capabilities;
-  capabilities.shared_writers = true;
-  capabilities.burst_tolerance_divisor = 16;
-  capabilities.partition_write_ceiling = 1000;
+  store::Capabilities capabilities = lean_table();
   capabilities.index_layout = store::IndexLayout::kCompatible;
   return capabilities;
 }

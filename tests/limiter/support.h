@@ -32,7 +32,15 @@ std::vector<std::string> engine_names();
 /// The same, and tables that other programs use beside this one: in memory and, where the test
 /// program has the component, on a DynamoDB server.
 std::vector<std::string> store_names();
-/// What such a table can and cannot do.
+/// What a table of a distributed store can and cannot do that stint has to itself.
+inline store::Capabilities lean_table() {
+  store::Capabilities capabilities;
+  capabilities.shared_writers = true;
+  capabilities.burst_tolerance_divisor = 16;
+  capabilities.partition_write_ceiling = 1000;
+  return capabilities;
+}
+/// The same of one that other programs use, too.
 store::Capabilities shared_table();
 /// Whether other programs may use the store of that name, so that quotas are raised and lowered as
 /// those do.

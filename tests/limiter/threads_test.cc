@@ -166,11 +166,7 @@ TEST_P(ThreadCases, P76_LimitsChangedUnderTrafficLoseNothing) {
 
 /// Processes on one shared table: nothing but conditions keeps them apart.
 TEST(SharedTableThreads, P44_P46_WritersThatShareNoQueueAdmitExactlyWhatIsThere) {
-  store::Capabilities capabilities;
-  capabilities.shared_writers = true;
-  capabilities.burst_tolerance_divisor = 16;
-  capabilities.partition_write_ceiling = 1000;
-  std::shared_ptr<store::Engine> engine = store::make_memory_engine(capabilities);
+  std::shared_ptr<store::Engine> engine = store::make_memory_engine(lean_table());
   FakeClock clock{instant("2027-03-10T12:00Z")};
   std::vector<Limiter> limiters;
   for (int i = 0; i <= kThreads; ++i) {
